@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Rings to commands and back: taking entries, completing them, flushing what is left
+ * after an error.  An entry is copied slot by slot before anything looks at it, and
+ * the head the client sees is only published, never read back.
+ */
+#include <linux/bits.h>
+#include <linux/slab.h>
+
+#include "cmx_entry.h"
+#include "cmx_file.h"
+#include "cmx_launch.h"
+#include "cmx_queue.h"
+#include "cmx_rq.h"
+#include "cmx_timeline.h"
+#include "cmx_trace.h"
+
+static struct kmem_cache *cmx_cmd_cache;
+
+int cmx_cmd_cache_create(void)
+{
+	cmx_cmd_cache = KMEM_CACHE(cmx_cmd, SLAB_ACCOUNT);
+	return cmx_cmd_cache ? 0 : -ENOMEM;
+}
+
+void cmx_cmd_cache_destroy(void)
+{
+	kmem_cache_destroy(cmx_cmd_cache);
+}
+
+static void cmx_cmd_fire(struct cmx_watch *watch)
+{
+	struct cmx_cmd *cmd = container_of(watch, struct cmx_cmd, watch);
+
+	cmx_cmd_complete_at(cmd, max(watch->time, watch->timeline->now));
+}
+
+/* Commands and their room in the heap are kept for the timeline's next entries. */
+static struct cmx_cmd *cmx_cmd_alloc(struct cmx_timeline *tl)
+{
+	struct cmx_cmd *cmd = list_first_entry_or_null(&tl->pool, struct cmx_cmd, link);
+
+	if (cmd) {
+		list_del(&cmd->link);
+		return cmd;
+	}
+	if (cmx_heap_reserve(&tl->heap))
+		return NULL;
+	cmd = kmem_cache_zalloc(cmx_cmd_cache, GFP_KERNEL);
+	if (!cmd) {
+		cmx_heap_unreserve(&tl->heap);
+		return NULL;
+	}
+	cmx_heap_node_init(&cmd->node, CMX_NODE_CMD);
+	cmd->watch.timeline = tl;
+	cmd->watch.fire = cmx_cmd_fire;
+	INIT_LIST_HEAD(&cmd->receive);
+	return cmd;
+}
+
+void cmx_cmd_free(struct cmx_cmd *cmd)
+{
+	struct cmx_timeline *tl = cmd->queue->member->timeline;
+
+	if (cmd->launch)
+		cmx_launch_free(cmd->launch);
+	cmd->launch = NULL;
+	kvfree(cmd->list);
+	cmd->list = NULL;
+	cmd->queue = NULL;
+	list_move(&cmd->link, &tl->pool);
+}
+
+void cmx_cmd_cache_fini(struct cmx_timeline *tl)
+{
+	struct cmx_cmd *cmd, *next;
+
+	list_for_each_entry_safe(cmd, next, &tl->pool, link) {
+		cmx_heap_unreserve(&tl->heap);
+		kmem_cache_free(cmx_cmd_cache, cmd);
+	}
+}
+
+void cmx_queue_pend(struct cmx_queue *q)
+{
+	if (!q->busy) {
+		q->busy = true;
+		q->member->busy++;
+	}
+	if (list_empty(&q->pending))
+		list_add_tail(&q->pending, &q->member->timeline->pending);
+}
+
+static void cmx_queue_publish_head(struct cmx_queue *q)
+{
+	struct cmx_ring_consumer *consumer = q->ro->vaddr;
+
+	/* Release: the slots are copied before the client may write them again. */
+	smp_store_release(&consumer->head, q->head);
+}
+
+static const u8 *cmx_queue_slot(struct cmx_queue *q, u32 index)
+{
+	const u8 *slots = (const u8 *)q->rw->vaddr + sizeof(struct cmx_ring_producer);
+
+	return slots + (index & (q->args.slots - 1)) * CMX_SLOT_SIZE;
+}
+
+/* A word at a time, each read once: the client may be writing. */
+static void cmx_queue_copy_slot(struct cmx_queue *q, u32 index, u64 *to)
+{
+	const u64 *from = (const u64 *)cmx_queue_slot(q, index);
+
+	for (u32 i = 0; i < CMX_SLOT_SIZE / sizeof(*to); i++)
+		to[i] = READ_ONCE(from[i]);
+}
+
+/* Slots written and not taken; a tail too far ahead drops them all and fails the queue. */
+static u32 cmx_queue_avail(struct cmx_queue *q)
+{
+	struct cmx_ring_producer *producer = q->rw->vaddr;
+	/* Acquire: the slots are read after the tail that shows them. */
+	u32 tail = smp_load_acquire(&producer->tail);
+
+	if (tail - q->head > q->args.slots) {
+		q->head = tail;
+		q->tail = tail;
+		cmx_queue_publish_head(q);
+		cmx_queue_fail(q, UB_CR_LOC_OPERATION_ERR);
+		return 0;
+	}
+	q->tail = tail;
+	return tail - q->head;
+}
+
+/* Copy the next entry without taking it: slots, or 0 when there is no whole one. */
+static u32 cmx_queue_peek(struct cmx_queue *q, u64 *entry)
+{
+	const struct cmx_entry_header *header = (const void *)entry;
+	u32 avail = cmx_queue_avail(q), slots;
+
+	if (!avail)
+		return 0;
+	cmx_queue_copy_slot(q, q->head, entry);
+	slots = header->slots;
+	if (!slots || slots > CMX_ENTRY_MAX_SLOTS || slots > avail) {
+		/* Where the next entry begins cannot be known: all of them go. */
+		q->head = q->tail;
+		cmx_queue_publish_head(q);
+		cmx_queue_fail(q, UB_CR_LOC_OPERATION_ERR);
+		return 0;
+	}
+	for (u32 i = 1; i < slots; i++)
+		cmx_queue_copy_slot(q, q->head + i, entry + i * CMX_SLOT_SIZE / sizeof(u64));
+	return slots;
+}
+
+static void cmx_queue_take(struct cmx_queue *q, u32 slots)
+{
+	q->head += slots;
+	cmx_queue_publish_head(q);
+}
+
+static void cmx_queue_starve(struct cmx_queue *q)
+{
+	if (list_empty(&q->starved))
+		list_add_tail(&q->starved, &q->cq->starved);
+}
+
+static void cmx_cmd_reset(struct cmx_cmd *cmd, struct cmx_queue *q)
+{
+	cmd->queue = q;
+	cmd->status = UB_CR_SUCCESS;
+	cmd->retries = 0;
+	cmd->cursor = (struct cmx_cursor){};
+	cmd->received = false;
+	cmd->len = 0;
+	cmd->imm = 0;
+	cmd->extrapolated = false;
+	cmd->node.entity = q->args.entity;
+	cmd->node.ordinal = q->ordinal;
+	cmd->node.index = q->head;
+}
+
+/*
+ * The next entry as a command that has a completion promised.
+ * Return: 1 with @out; 0 nothing to do now; -ENOMEM.
+ */
+static int cmx_queue_next(struct cmx_queue *q, struct cmx_cmd **out)
+{
+	struct cmx_timeline *tl = q->member->timeline;
+	struct cmx_cmd *cmd = cmx_cmd_alloc(tl);
+	u32 slots;
+
+	if (!cmd)
+		return -ENOMEM;
+	slots = cmx_queue_peek(q, cmd->entry);
+	if (!slots || !cmx_cq_reserve(q->cq)) {
+		if (slots)
+			cmx_queue_starve(q);
+		list_add(&cmd->link, &tl->pool);
+		return 0;
+	}
+	cmx_cmd_reset(cmd, q);
+	cmx_queue_take(q, slots);
+	INIT_LIST_HEAD(&cmd->link);
+	trace_cmx_fetch(q, cmd);
+	*out = cmd;
+	return 1;
+}
+
+static void cmx_queue_issue(struct cmx_queue *q, struct cmx_cmd *cmd)
+{
+	struct cmx_timeline *tl = q->member->timeline;
+
+	list_move_tail(&cmd->link, &q->inflight);
+	q->num_inflight++;
+	q->blocked = true;
+	cmd->phase = CMX_PHASE_START;
+	cmd->node.time = max(q->ready, tl->now);
+	cmx_heap_push(&tl->heap, &cmd->node);
+}
+
+struct cmx_cmd *cmx_queue_chain(struct cmx_queue *q)
+{
+	const struct cmx_entry_header *header;
+	struct cmx_cmd *cmd;
+	u64 first[CMX_SLOT_SIZE / sizeof(u64)];
+	const struct cmx_entry_launch *launch;
+
+	if (q->state != UB_QUEUE_READY || !cmx_queue_avail(q))
+		return NULL;
+	cmx_queue_copy_slot(q, q->head, first);
+	header = (const void *)first;
+	launch = (const void *)first;
+	if (header->opcode != CMX_OP_LAUNCH || launch->launch_flags & CMX_LAUNCH_TIME_ONLY)
+		return NULL;
+	if (cmx_queue_next(q, &cmd) <= 0)
+		return NULL;
+	list_add_tail(&cmd->link, &q->chained);
+	cmd->phase = CMX_PHASE_CHAINED;
+	/* The slots may have changed since the look: what counts is the copy. */
+	launch = (const void *)cmd->entry;
+	if (cmx_entry_check(cmd, q->args.queue_class) ||
+	    cmx_cmd_header(cmd)->opcode != CMX_OP_LAUNCH ||
+	    launch->launch_flags & CMX_LAUNCH_TIME_ONLY || cmx_launch_alloc(cmd))
+		return NULL;
+	return cmd;
+}
+
+static void cmx_queue_idle(struct cmx_queue *q)
+{
+	if (!q->busy || q->num_inflight || !list_empty(&q->starved) || !list_empty(&q->pending))
+		return;
+	q->busy = false;
+	if (!--q->member->busy)
+		cmx_member_idle(q->member);
+}
+
+static void cmx_queue_post(struct cmx_queue *q, u64 user_ctx, u8 opcode, u32 status, u8 flags)
+{
+	struct cmx_cqe cqe = {
+		.user_ctx = user_ctx,
+		.time_ps = q->member->timeline->now,
+		.local_id = q->obj.handle,
+		.status = status,
+		.opcode = opcode,
+		.flags = flags,
+	};
+
+	cmx_cq_post(q->cq, &cqe, false);
+}
+
+/* After an error: entries complete unseen, then comes the marker, as the ring has room. */
+static void cmx_queue_flush(struct cmx_queue *q)
+{
+	u64 entry[CMX_ENTRY_MAX_SLOTS * CMX_SLOT_SIZE / sizeof(u64)];
+	const struct cmx_entry_header *header = (const void *)entry;
+	struct cmx_cmd *cmd, *next;
+	u32 slots;
+
+	/* Completions stay in posting order: what is in flight comes first. */
+	if (q->num_inflight)
+		return;
+	list_for_each_entry_safe(cmd, next, &q->chained, link) {
+		header = cmx_cmd_header(cmd);
+		cmx_queue_post(q, header->user_ctx, header->opcode, UB_CR_WR_FLUSH_ERR, 0);
+		cmx_cmd_free(cmd);
+	}
+	header = (const void *)entry;
+	while ((slots = cmx_queue_peek(q, entry))) {
+		if (!cmx_cq_reserve(q->cq))
+			return cmx_queue_starve(q);
+		cmx_queue_take(q, slots);
+		cmx_queue_post(q, header->user_ctx, header->opcode, UB_CR_WR_FLUSH_ERR, 0);
+	}
+	if (!q->marker)
+		return;
+	if (!cmx_cq_reserve(q->cq))
+		return cmx_queue_starve(q);
+	q->marker = false;
+	cmx_queue_post(q, 0, 0, UB_CR_WR_FLUSH_ERR_DONE, CMX_CQE_MARKER);
+}
+
+static int cmx_queue_fetch(struct cmx_queue *q)
+{
+	struct cmx_cmd *cmd;
+	int ret;
+
+	if (q->state != UB_QUEUE_READY) {
+		cmx_queue_flush(q);
+		return 0;
+	}
+	if (q->blocked || q->num_inflight >= CMX_MAX_INFLIGHT)
+		return 0;
+	cmd = list_first_entry_or_null(&q->chained, struct cmx_cmd, link);
+	if (!cmd) {
+		ret = cmx_queue_next(q, &cmd);
+		if (ret <= 0)
+			return ret;
+	}
+	cmx_queue_issue(q, cmd);
+	return 0;
+}
+
+int cmx_timeline_pump(struct cmx_timeline *tl)
+{
+	struct cmx_queue *q;
+	int ret;
+
+	while ((q = list_first_entry_or_null(&tl->pending, struct cmx_queue, pending))) {
+		list_del_init(&q->pending);
+		ret = cmx_queue_fetch(q);
+		if (ret) {
+			list_add(&q->pending, &tl->pending);
+			return ret;
+		}
+		cmx_queue_idle(q);
+	}
+	return 0;
+}
+
+void cmx_cmd_complete_at(struct cmx_cmd *cmd, u64 time)
+{
+	struct cmx_queue *q = cmd->queue;
+
+	/* Completions of a queue are in posting order. */
+	q->last_done = max(q->last_done, time);
+	cmd->phase = CMX_PHASE_COMPLETE;
+	cmd->node.time = q->last_done;
+	cmx_heap_push(&q->member->timeline->heap, &cmd->node);
+}
+
+static void cmx_cmd_post(struct cmx_cmd *cmd)
+{
+	const struct cmx_entry_header *header = cmx_cmd_header(cmd);
+	struct cmx_queue *q = cmd->queue;
+	struct cmx_cqe cqe = {
+		.user_ctx = header->user_ctx,
+		.imm = cmd->imm,
+		.time_ps = q->member->timeline->now,
+		.len = cmd->len,
+		.local_id = q->obj.handle,
+		.status = cmd->status,
+		.opcode = header->opcode,
+		.flags = cmd->extrapolated ? CMX_CQE_EXTRAPOLATED : 0,
+	};
+
+	if (cmd->status == UB_CR_SUCCESS && !(header->flags & CMX_ENTRY_COMPLETE))
+		cmx_cq_unreserve(q->cq);
+	else
+		cmx_cq_post(q->cq, &cqe, false);
+}
+
+static void cmx_cmd_count(struct cmx_cmd *cmd)
+{
+	struct cmx_queue *q = cmd->queue;
+	struct cmx_timeline *tl = q->member->timeline;
+	struct cmx_file *file = q->obj.file;
+
+	q->commands++;
+	q->bytes += cmd->len;
+	tl->commands++;
+	tl->bytes += cmd->len;
+	atomic64_inc(&file->commands);
+	atomic64_add(cmd->len, &file->bytes);
+	if (!cmd->launch) {
+		atomic64_add(tl->now - cmd->start, &file->copy_ps);
+		return;
+	}
+	tl->launches++;
+	atomic64_inc(&file->launches);
+	atomic64_add(tl->now - cmd->start, &file->busy_ps);
+}
+
+void cmx_cmd_finish(struct cmx_cmd *cmd)
+{
+	struct cmx_queue *q = cmd->queue;
+	bool newest = list_is_last(&cmd->link, &q->inflight);
+
+	trace_cmx_complete(q, cmd);
+	cmx_cmd_count(cmd);
+	cmx_cmd_post(cmd);
+	if (cmd->status != UB_CR_SUCCESS)
+		cmx_queue_fail(q, cmd->status);
+	q->num_inflight--;
+	q->ready = max(q->ready, q->member->timeline->now);
+	/* Only the newest command holds the next entry back. */
+	if (newest)
+		q->blocked = false;
+	cmx_queue_pend(q);
+	cmx_member_progress(q->member);
+	cmx_cmd_free(cmd);
+}

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A launch's duration is known only when its outcome is in.  Until then it stands in
+ * the heap at its lower bound, so nothing later than that can happen before it.
+ */
+#include <linux/align.h>
+#include <linux/err.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+
+#include "cmx_entry.h"
+#include "cmx_exec.h"
+#include "cmx_file.h"
+#include "cmx_launch.h"
+#include "cmx_move.h"
+#include "cmx_queue.h"
+#include "cmx_timeline.h"
+
+static const struct cmx_entry_launch *cmx_launch_entry(const struct cmx_launch *launch)
+{
+	return (const void *)launch->cmd->entry;
+}
+
+int cmx_launch_alloc(struct cmx_cmd *cmd)
+{
+	const struct cmx_entry_launch *entry = (const void *)cmd->entry;
+	struct cmx_timeline *tl = cmd->queue->member->timeline;
+	struct cmx_launch *launch;
+
+	if (cmd->launch)
+		return 0;
+	launch = kzalloc(sizeof(*launch), GFP_KERNEL_ACCOUNT);
+	if (!launch)
+		return -ENOMEM;
+	if (cmx_heap_reserve(&tl->heap)) {
+		kfree(launch);
+		return -ENOMEM;
+	}
+	cmx_heap_node_init(&launch->node, CMX_NODE_SENDER);
+	launch->node.entity = cmd->node.entity;
+	launch->node.ordinal = cmd->node.ordinal;
+	launch->node.index = cmd->node.index;
+	INIT_LIST_HEAD(&launch->ready);
+	launch->cost = entry->cost;
+	launch->cmd = cmd;
+	cmd->launch = launch;
+	return 0;
+}
+
+void cmx_launch_free(struct cmx_launch *launch)
+{
+	struct cmx_member *member = launch->cmd->queue->member;
+
+	cmx_heap_remove(&member->timeline->heap, &launch->node);
+	cmx_heap_unreserve(&member->timeline->heap);
+	if (!list_empty(&launch->ready)) {
+		list_del(&launch->ready);
+		member->num_launches--;
+	}
+	if (launch->batch)
+		cmx_batch_forget(launch);
+	kvfree(launch->records);
+	kfree(launch);
+}
+
+/* Time-only: the records lie in device memory. */
+static int cmx_launch_load_records(struct cmx_launch *launch)
+{
+	const struct cmx_entry_launch *entry = cmx_launch_entry(launch);
+	struct cmx_file *file = launch->cmd->queue->obj.file;
+
+	launch->settled = true;
+	if (!entry->record_count)
+		return 0;
+	launch->num_records = entry->record_count;
+	if (!launch->records)
+		launch->records = kvmalloc_array(launch->num_records, sizeof(*launch->records),
+						 GFP_KERNEL_ACCOUNT);
+	if (!launch->records)
+		return -ENOMEM;
+	return cmx_vm_read(&file->vm, entry->record_va, launch->records,
+			   array_size(launch->num_records, sizeof(*launch->records)));
+}
+
+int cmx_launch_start(struct cmx_cmd *cmd)
+{
+	const struct cmx_entry_launch *entry = (const void *)cmd->entry;
+	struct cmx_member *member = cmd->queue->member;
+	struct cmx_timeline *tl = member->timeline;
+	struct cmx_launch *launch;
+	int ret = cmx_launch_alloc(cmd);
+
+	if (ret)
+		return ret;
+	launch = cmd->launch;
+	if (entry->launch_flags & CMX_LAUNCH_TIME_ONLY) {
+		ret = cmx_launch_load_records(launch);
+		if (ret == -ENOMEM)
+			return ret;
+		if (ret)
+			launch->status = UB_CR_LOC_ACCESS_ERR;
+	}
+	cmd->phase = CMX_PHASE_LAUNCH;
+	if (check_add_overflow(tl->now, min(entry->min_ps, entry->first_ps), &cmd->node.time)) {
+		launch->status = CMX_CR_TIME_OVERFLOW;
+		launch->settled = true;
+		cmd->node.time = tl->now;
+	}
+	if (launch->settled || !cmx_timeline_free_running(tl))
+		cmx_heap_push(&tl->heap, &cmd->node);
+	/* Unless it was taken ahead with an earlier one's batch, a thread has to take it. */
+	if (!launch->settled && !launch->batch) {
+		list_add_tail(&launch->ready, &member->launches);
+		member->num_launches++;
+	}
+	return 0;
+}
+
+/* On a free-running timeline nobody waits at the bound: it comes when it comes. */
+void cmx_launch_outcome(struct cmx_launch *launch)
+{
+	struct cmx_cmd *cmd = launch->cmd;
+	struct cmx_timeline *tl = cmd->queue->member->timeline;
+
+	launch->settled = true;
+	if (cmd->phase == CMX_PHASE_LAUNCH && cmd->node.pos == CMX_HEAP_NONE) {
+		cmd->node.time = max(cmd->node.time, tl->now);
+		cmx_heap_push(&tl->heap, &cmd->node);
+	}
+}
+
+static bool cmx_record_op_ok(const struct cmx_record *record)
+{
+	switch (record->opcode) {
+	case UB_OP_WRITE:
+		return record->len && record->len <= CMX_MAX_LEN && !record->value;
+	case UB_OP_SWAP:
+	case UB_OP_FADD:
+	case UB_OP_FAND:
+	case UB_OP_FOR:
+	case UB_OP_FXOR:
+		return (record->len == 4 || record->len == 8) &&
+		       IS_ALIGNED(record->va, record->len) && !record->src_va && !record->flags;
+	case CMX_OP_SIGNAL:
+		return record->len == 8 && IS_ALIGNED(record->va, 8) && !record->src_va &&
+		       !record->flags;
+	default:
+		return false;
+	}
+}
+
+/* Form and order; the home side's checks come at the access. */
+static bool cmx_record_ok(const struct cmx_launch *launch, u32 i, u64 duration)
+{
+	const struct cmx_record *record = &launch->records[i];
+
+	if (record->pad || record->pad2 || record->reserved || record->tseg ||
+	    record->flags & ~CMX_RECORD_FLAGS || !record->messages || !cmx_record_op_ok(record))
+		return false;
+	if (record->at_ps > duration)
+		return false;
+	return !i || record->at_ps >= launch->records[i - 1].at_ps;
+}
+
+static int cmx_record_mapped(struct cmx_file *file, const struct cmx_record *record)
+{
+	struct cmx_span span;
+
+	guard(rwsem_read)(&file->vm.lock);
+	if (cmx_vm_check(&file->vm, record->va, record->len, CMX_MAP_WRITE, &span))
+		return -EREMOTEIO;
+	if (record->opcode != UB_OP_WRITE)
+		return span.bo->flags & CMX_BO_NO_DATA ? -EOPNOTSUPP : 0;
+	if (record->flags & CMX_RECORD_DONE)
+		return 0;
+	return cmx_vm_check(&file->vm, record->src_va, record->len, CMX_MAP_READ, &span);
+}
+
+static u32 cmx_launch_check_records(struct cmx_launch *launch, u64 duration)
+{
+	struct cmx_file *file = launch->cmd->queue->obj.file;
+
+	/* They are sorted: the first one tells whether the promise was kept. */
+	if (launch->num_records && launch->records[0].at_ps < cmx_launch_entry(launch)->first_ps)
+		return CMX_CR_KERNEL_ERR;
+	for (u32 i = 0; i < launch->num_records; i++) {
+		if (cmx_record_ok(launch, i, duration) &&
+		    !cmx_record_mapped(file, &launch->records[i]))
+			continue;
+		launch->cmd->imm = i;
+		return CMX_CR_RECORD_ERR;
+	}
+	return UB_CR_SUCCESS;
+}
+
+static void cmx_launch_schedule(struct cmx_launch *launch)
+{
+	struct cmx_timeline *tl = launch->cmd->queue->member->timeline;
+
+	if (launch->next_record >= launch->num_records)
+		return;
+	launch->node.sub = launch->next_record;
+	launch->node.time = launch->cmd->start + launch->records[launch->next_record].at_ps;
+	cmx_heap_push(&tl->heap, &launch->node);
+}
+
+/* What the outcome makes of the launch: its end, or a status. */
+static u32 cmx_launch_price(struct cmx_launch *launch, u64 *done)
+{
+	const struct cmx_entry_launch *entry = cmx_launch_entry(launch);
+	struct cmx_cmd *cmd = launch->cmd;
+	struct cmx_queue *q = cmd->queue;
+	u32 status;
+
+	*done = cmd->node.time;
+	cmd->imm = launch->code;
+	if (launch->status)
+		return launch->status;
+	if (cmx_time_launch(&q->member->timeline->servers, q->args.entity, q->args.cube_cores,
+			    q->args.vector_cores, &launch->cost, cmd->start, done))
+		return CMX_CR_TIME_OVERFLOW;
+	status = *done - cmd->start < entry->min_ps ? CMX_CR_KERNEL_ERR :
+		 cmx_launch_check_records(launch, *done - cmd->start);
+	/* A refused launch ends at its bound: the records' times mean nothing. */
+	if (status)
+		*done = cmd->node.time;
+	return status;
+}
+
+int cmx_launch_settle(struct cmx_cmd *cmd)
+{
+	struct cmx_launch *launch = cmd->launch;
+	struct cmx_timeline *tl = cmd->queue->member->timeline;
+	u64 done;
+
+	if (!launch->settled)
+		return 1;
+	cmd->status = cmx_launch_price(launch, &done);
+	cmx_heap_remove(&tl->heap, &cmd->node);
+	if (!cmd->status)
+		cmx_launch_schedule(launch);
+	cmx_cmd_complete_at(cmd, done);
+	return 0;
+}
+
+static int cmx_record_charge(struct cmx_launch *launch, const struct cmx_record *record,
+			     u64 *arrival)
+{
+	struct cmx_queue *q = launch->cmd->queue;
+	struct cmx_file *file = q->obj.file;
+	struct cmx_transfer x = {
+		.initiator = q->args.entity,
+		.from = q->args.entity,
+		.messages = record->messages,
+		.bytes = record->len,
+		.start = q->member->timeline->now,
+	};
+	struct cmx_span span;
+	int ret;
+
+	guard(rwsem_read)(&file->vm.lock);
+	if (cmx_vm_check(&file->vm, record->va, record->len, CMX_MAP_WRITE, &span))
+		return -EREMOTEIO;
+	x.to = span.bo->entity->index;
+	ret = cmx_time_transfer(&q->member->timeline->servers, &x);
+	*arrival = x.done;
+	return ret;
+}
+
+static struct cmx_parcel *cmx_parcel_alloc(struct cmx_launch *launch)
+{
+	struct cmx_queue *q = launch->cmd->queue;
+	struct cmx_parcel *parcel = kzalloc(sizeof(*parcel), GFP_KERNEL_ACCOUNT);
+
+	if (!parcel)
+		return NULL;
+	if (cmx_heap_reserve(&q->member->timeline->heap)) {
+		kfree(parcel);
+		return NULL;
+	}
+	cmx_heap_node_init(&parcel->node, CMX_NODE_PARCEL);
+	parcel->node.entity = launch->node.entity;
+	parcel->node.ordinal = launch->node.ordinal;
+	parcel->node.index = launch->node.index;
+	parcel->node.sub = launch->next_record;
+	parcel->member = q->member;
+	parcel->queue = q->obj.handle;
+	parcel->record = launch->records[launch->next_record];
+	list_add_tail(&parcel->link, &q->member->parcels);
+	return parcel;
+}
+
+static void cmx_parcel_free(struct cmx_parcel *parcel)
+{
+	struct cmx_timeline *tl = parcel->member->timeline;
+
+	cmx_heap_remove(&tl->heap, &parcel->node);
+	cmx_heap_unreserve(&tl->heap);
+	list_del(&parcel->link);
+	kfree(parcel);
+}
+
+static void cmx_parcel_lost(struct cmx_parcel *parcel, u32 status)
+{
+	struct cmx_member *member = parcel->member;
+
+	cmx_event_post(member->obj.file, CMX_EVENT_QUEUE_ERROR, parcel->queue, status,
+		       member->timeline->now, parcel->record.va);
+}
+
+int cmx_launch_send(struct cmx_launch *launch)
+{
+	struct cmx_timeline *tl = launch->cmd->queue->member->timeline;
+	struct cmx_parcel *parcel = cmx_parcel_alloc(launch);
+	int ret;
+
+	if (!parcel)
+		return -ENOMEM;
+	cmx_heap_remove(&tl->heap, &launch->node);
+	ret = cmx_record_charge(launch, &parcel->record, &parcel->node.time);
+	if (ret) {
+		cmx_parcel_lost(parcel, ret == -EOVERFLOW ? CMX_CR_TIME_OVERFLOW :
+							    UB_CR_REM_ACCESS_ABORT);
+		cmx_parcel_free(parcel);
+	} else {
+		cmx_heap_push(&tl->heap, &parcel->node);
+	}
+	launch->next_record++;
+	cmx_launch_schedule(launch);
+	return 0;
+}
+
+static int cmx_parcel_write(struct cmx_parcel *parcel, size_t *budget)
+{
+	const struct cmx_record *record = &parcel->record;
+	struct cmx_member *member = parcel->member;
+	u64 moved;
+	int ret;
+
+	while (parcel->progress < record->len) {
+		struct cmx_bytes bytes = {
+			.dst = record->va + parcel->progress,
+			.src = record->src_va + parcel->progress,
+			.len = record->len - parcel->progress,
+		};
+
+		if (!*budget)
+			return -EAGAIN;
+		ret = cmx_bytes_move(&member->obj.file->vm, &bytes, member->timeline, &moved,
+				     budget);
+		if (ret)
+			return ret;
+		parcel->progress += moved;
+		*budget -= min_t(size_t, *budget, CMX_SLOT_SIZE);
+	}
+	return 0;
+}
+
+static int cmx_parcel_effect(struct cmx_parcel *parcel, size_t *budget)
+{
+	const struct cmx_record *record = &parcel->record;
+	struct cmx_member *member = parcel->member;
+	u32 op = record->opcode == CMX_OP_SIGNAL ? UB_OP_SWAP : record->opcode;
+	u64 old;
+
+	if (record->flags & CMX_RECORD_DONE)
+		return 0;
+	if (op == UB_OP_WRITE)
+		return cmx_parcel_write(parcel, budget);
+	return cmx_word_update(member->obj.file, member->timeline, op, record->va, record->len,
+			       record->value, 0, &old);
+}
+
+int cmx_parcel_apply(struct cmx_parcel *parcel, size_t *budget)
+{
+	struct cmx_member *member = parcel->member;
+	int ret = cmx_parcel_effect(parcel, budget);
+
+	if (ret == -EAGAIN || ret == -ENOMEM)
+		return ret;
+	if (ret)
+		cmx_parcel_lost(parcel, UB_CR_REM_ACCESS_ABORT);
+	member->timeline->bytes += parcel->record.len;
+	atomic64_add(parcel->record.len, &member->obj.file->bytes);
+	cmx_parcel_free(parcel);
+	return 0;
+}
+
+void cmx_parcels_drop(struct cmx_member *member)
+{
+	struct cmx_parcel *parcel, *next;
+
+	list_for_each_entry_safe(parcel, next, &member->parcels, link)
+		cmx_parcel_free(parcel);
+}

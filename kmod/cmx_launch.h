@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Kernel launches: their bounds, outcomes and remote traffic. */
+#ifndef CMX_LAUNCH_H
+#define CMX_LAUNCH_H
+
+#include <linux/list.h>
+
+#include "cmx_drm.h"
+#include "cmx_heap.h"
+
+struct cmx_batch;
+struct cmx_cmd;
+struct cmx_member;
+struct cmx_timeline;
+
+#define CMX_MAX_RECORDS		65536
+#define CMX_MAX_BATCH		256
+
+/**
+ * struct cmx_launch - what a launch has beside its command.
+ */
+struct cmx_launch {
+	/** @node: event of the next record to be sent. */
+	struct cmx_heap_node node;
+	/** @cmd: command. */
+	struct cmx_cmd *cmd;
+	/** @ready: in cmx_member.launches until handed out. */
+	struct list_head ready;
+	/** @batch: batch it was handed out in, or NULL. */
+	struct cmx_batch *batch;
+	/** @place: its place there. */
+	u32 place;
+	/** @chain: its chain there. */
+	u32 chain;
+	/** @settled: the outcome is in. */
+	bool settled;
+	/** @status: cmx_cmd.status it will have. */
+	u32 status;
+	/** @code: the kernel's code. */
+	u32 code;
+	/** @num_records: records. */
+	u32 num_records;
+	/** @next_record: next one to send. */
+	u32 next_record;
+	/** @cost: final cost. */
+	struct cmx_cost cost;
+	/** @records: remote traffic (kvmalloc()). */
+	struct cmx_record *records;
+};
+
+/**
+ * struct cmx_parcel - a record on its way.
+ */
+struct cmx_parcel {
+	/** @node: arrival. */
+	struct cmx_heap_node node;
+	/** @link: in cmx_member.parcels. */
+	struct list_head link;
+	/** @member: who sent it. */
+	struct cmx_member *member;
+	/** @queue: handle of the queue it came from. */
+	u32 queue;
+	/** @progress: bytes applied. */
+	u64 progress;
+	/** @record: what to do. */
+	struct cmx_record record;
+};
+
+/* All with the timeline's lock held; 0 or -ENOMEM (the event stays, try again). */
+
+/** cmx_launch_start() - issue a launch. */
+int cmx_launch_start(struct cmx_cmd *cmd);
+/** cmx_launch_settle() - at its bound: 1: the outcome is missing. */
+int cmx_launch_settle(struct cmx_cmd *cmd);
+/** cmx_launch_outcome() - its outcome is in. */
+void cmx_launch_outcome(struct cmx_launch *launch);
+/** cmx_launch_send() - send the next record. */
+int cmx_launch_send(struct cmx_launch *launch);
+/** cmx_parcel_apply() - a record arrives; -EAGAIN: the slice is used up. */
+int cmx_parcel_apply(struct cmx_parcel *parcel, size_t *budget);
+/** cmx_launch_alloc() - state for @cmd, with its arguments' cost. */
+int cmx_launch_alloc(struct cmx_cmd *cmd);
+/** cmx_launch_free() - with its command. */
+void cmx_launch_free(struct cmx_launch *launch);
+/** cmx_batch_forget() - @launch goes away while a thread has it. */
+void cmx_batch_forget(struct cmx_launch *launch);
+/** cmx_parcels_drop() - the member goes: what it sent is lost. */
+void cmx_parcels_drop(struct cmx_member *member);
+
+#endif
