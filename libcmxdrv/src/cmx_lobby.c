@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A thread that gets a batch puts its frame here, works on it and lets others work on it:
+ * blocks of one launch are taken one by one, launches of different chains run side by side.
+ * What a launch does is a function of its arguments and memory, so who runs it, and how
+ * many do, shows in host time only.
+ */
+#include <stdlib.h>
+#include <time.h>
+
+#include "cmx_ctx.h"
+#include "cmx_exec.h"
+
+static void inject_init(struct cmx_inject *inject)
+{
+	const char *text = secure_getenv("CMX_INJECT_DELAY_MS");
+	char *end;
+
+	if (!text)
+		return;
+	inject->delay_ms = (uint32_t)strtoul(text, &end, 10);
+	inject->state = *end == ':' ? strtoull(end + 1, &end, 10) : 1;
+	inject->one_in = *end == ':' ? (uint32_t)strtoul(end + 1, NULL, 10) : 16;
+	if (!inject->one_in)
+		inject->one_in = 1;
+}
+
+/* A splitmix64 step decides; which launches are hit depends on timing, as it should. */
+static void inject_delay(struct cmx_inject *inject)
+{
+	struct timespec delay = {
+		.tv_sec = inject->delay_ms / 1000,
+		.tv_nsec = inject->delay_ms % 1000 * 1000000l,
+	};
+	uint64_t x;
+
+	if (!inject->delay_ms)
+		return;
+	x = __atomic_add_fetch(&inject->state, 0x9e3779b97f4a7c15ull, __ATOMIC_RELAXED);
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+	if ((x ^ (x >> 31)) % inject->one_in == 0)
+		nanosleep(&delay, NULL);
+}
+
+void cmx_lobby_init(struct cmx_lobby *lobby)
+{
+	pthread_mutex_init(&lobby->lock, NULL);
+	pthread_cond_init(&lobby->work, NULL);
+	cmx_list_init(&lobby->frames);
+	inject_init(&lobby->inject);
+}
+
+void cmx_lobby_fini(struct cmx_lobby *lobby)
+{
+	pthread_cond_destroy(&lobby->work);
+	pthread_mutex_destroy(&lobby->lock);
+}
+
+/* Caller holds the lock. */
+static void lobby_event(struct cmx_lobby *lobby)
+{
+	__atomic_store_n(&lobby->events, lobby->events + 1, __ATOMIC_RELAXED);
+	if (lobby->sleepers)
+		pthread_cond_broadcast(&lobby->work);
+}
+
+/* The rest of a chain after a failure. Caller holds the lock. */
+static void lobby_skip_chain(struct cmx_exec *exec)
+{
+	for (exec = exec->chain_next; exec; exec = exec->chain_next) {
+		cmx_exec_skip(exec);
+		exec->frame->left--;
+	}
+}
+
+/* A launch is done: the next of its chain may go. Caller holds the lock. */
+static void lobby_advance(struct cmx_lobby *lobby, struct cmx_exec *exec);
+
+/* Its predecessor is done. Caller holds the lock. */
+static void lobby_start(struct cmx_lobby *lobby, struct cmx_exec *exec)
+{
+	if (exec->fail_code) {
+		/* Refused before it ran: no blocks, only an outcome. */
+		cmx_exec_finish(exec);
+		lobby_advance(lobby, exec);
+		return;
+	}
+	exec->ready = true;
+	pthread_cond_signal(&exec->frame->changed);
+	lobby_event(lobby);
+}
+
+static void lobby_advance(struct cmx_lobby *lobby, struct cmx_exec *exec)
+{
+	struct cmx_frame *frame = exec->frame;
+
+	exec->ready = false;
+	frame->left--;
+	if (exec->fail_code)
+		lobby_skip_chain(exec);
+	else if (exec->chain_next)
+		lobby_start(lobby, exec->chain_next);
+	if (!frame->left)
+		pthread_cond_signal(&frame->changed);
+}
+
+/* Caller holds the lock. */
+static struct cmx_exec *frame_pick(struct cmx_frame *frame)
+{
+	for (uint32_t i = 0; i < frame->count; i++) {
+		if (cmx_exec_has_blocks(&frame->execs[i]))
+			return &frame->execs[i];
+	}
+	return NULL;
+}
+
+/* Caller holds the lock. */
+static struct cmx_exec *lobby_pick(struct cmx_lobby *lobby)
+{
+	struct cmx_list *pos;
+
+	cmx_list_for(pos, &lobby->frames) {
+		struct cmx_exec *exec = frame_pick(cmx_container(pos, struct cmx_frame, node));
+
+		if (exec)
+			return exec;
+	}
+	return NULL;
+}
+
+/*
+ * Work on a launch until its blocks are taken. The last thread to leave finishes it; until
+ * then the frame cannot go away. Called and left with the lock held.
+ */
+static void lobby_work(struct cmx_lobby *lobby, struct cmx_exec *exec)
+{
+	struct cmx_launch_ctx lc = { .exec = exec };
+	uint32_t fail_block = UINT32_MAX, fail_code = 0;
+	bool first = !exec->attached;
+
+	exec->attached++;
+	pthread_mutex_unlock(&lobby->lock);
+	if (first)
+		inject_delay(&lobby->inject);
+	cmx_exec_run(exec, &lc, &fail_block, &fail_code);
+	pthread_mutex_lock(&lobby->lock);
+	cmx_exec_merge(exec, &lc, fail_block, fail_code);
+	if (--exec->attached)
+		return;
+	/* Nobody can attach any more: the blocks are taken. */
+	exec->ready = false;
+	pthread_mutex_unlock(&lobby->lock);
+	cmx_exec_finish(exec);
+	pthread_mutex_lock(&lobby->lock);
+	lobby_advance(lobby, exec);
+}
+
+/* Link the launches of each chain; returns with the first ones started. */
+static void lobby_post(struct cmx_lobby *lobby, struct cmx_frame *frame)
+{
+	struct cmx_exec *execs = frame->execs;
+
+	for (uint32_t i = 0; i < frame->count; i++)
+		cmx_exec_init(&execs[i], frame, i);
+	cmx_list_add(&lobby->frames, &frame->node);
+	frame->left = frame->count;
+	for (uint32_t i = 0; i < frame->count; i++) {
+		uint32_t j = i;
+
+		while (j > 0 && execs[j - 1].launch->chain != execs[i].launch->chain)
+			j--;
+		if (j > 0)
+			execs[j - 1].chain_next = &execs[i];
+	}
+}
+
+/* Start the launches that have no predecessor: each is the first of its chain. */
+static void lobby_start_chains(struct cmx_lobby *lobby, struct cmx_frame *frame)
+{
+	for (uint32_t i = 0; i < frame->count; i++) {
+		uint32_t j = 0;
+
+		while (j < i && frame->launches[j].chain != frame->launches[i].chain)
+			j++;
+		if (j == i)
+			lobby_start(lobby, &frame->execs[i]);
+	}
+}
+
+void cmx_lobby_execute(struct cmx_lobby *lobby, struct cmx_frame *frame)
+{
+	pthread_mutex_lock(&lobby->lock);
+	lobby_post(lobby, frame);
+	lobby_start_chains(lobby, frame);
+	while (frame->left) {
+		struct cmx_exec *exec = frame_pick(frame);
+
+		if (exec)
+			lobby_work(lobby, exec);
+		else
+			pthread_cond_wait(&frame->changed, &lobby->lock);
+	}
+	cmx_list_del(&frame->node);
+	lobby_event(lobby);
+	pthread_mutex_unlock(&lobby->lock);
+}
+
+bool cmx_lobby_busy(const struct cmx_lobby *lobby)
+{
+	/* A hint: being wrong costs host time only. */
+	return __atomic_load_n(&lobby->frames.next, __ATOMIC_RELAXED) != &lobby->frames;
+}
+
+bool cmx_lobby_try(struct cmx_lobby *lobby)
+{
+	struct cmx_exec *exec;
+
+	pthread_mutex_lock(&lobby->lock);
+	exec = lobby_pick(lobby);
+	if (exec)
+		lobby_work(lobby, exec);
+	pthread_mutex_unlock(&lobby->lock);
+	return exec;
+}
+
+void cmx_lobby_help(struct cmx_lobby *lobby)
+{
+	struct cmx_exec *exec;
+	uint64_t seen;
+
+	pthread_mutex_lock(&lobby->lock);
+	exec = lobby_pick(lobby);
+	seen = lobby->events;
+	lobby->sleepers++;
+	if (exec)
+		lobby_work(lobby, exec);
+	else
+		while (!cmx_list_empty(&lobby->frames) && lobby->events == seen)
+			pthread_cond_wait(&lobby->work, &lobby->lock);
+	lobby->sleepers--;
+	pthread_mutex_unlock(&lobby->lock);
+}
+
+struct cmx_timeline *cmx_lobby_timeline(struct cmx_lobby *lobby)
+{
+	struct cmx_timeline *timeline = NULL;
+
+	pthread_mutex_lock(&lobby->lock);
+	if (!cmx_list_empty(&lobby->frames))
+		timeline = cmx_container(lobby->frames.next, struct cmx_frame, node)->timeline;
+	pthread_mutex_unlock(&lobby->lock);
+	return timeline;
+}
+
+uint64_t cmx_lobby_sleep(struct cmx_lobby *lobby, uint64_t seen, const bool *stop)
+{
+	pthread_mutex_lock(&lobby->lock);
+	lobby->sleepers++;
+	while (lobby->events == seen && !__atomic_load_n(stop, __ATOMIC_RELAXED))
+		pthread_cond_wait(&lobby->work, &lobby->lock);
+	lobby->sleepers--;
+	seen = lobby->events;
+	pthread_mutex_unlock(&lobby->lock);
+	return seen;
+}
+
+void cmx_lobby_kick(struct cmx_lobby *lobby)
+{
+	pthread_mutex_lock(&lobby->lock);
+	lobby_event(lobby);
+	pthread_mutex_unlock(&lobby->lock);
+}

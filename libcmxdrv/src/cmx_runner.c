@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "cmx_ctx.h"
+#include "cmx_fail.h"
+#include "cmx_run.h"
+
+#define RUNNER_MAX	256
+
+struct cmx_runners {
+	struct cmx_ctx *ctx;
+	bool stop;
+	uint32_t count;
+	pthread_t threads[];
+};
+
+/* Another batch, on the clock of one in work. Sleeping is left to the lobby. */
+static void runner_fetch(struct cmx_ctx *ctx)
+{
+	struct cmx_goal goal = {
+		.timeline = cmx_lobby_timeline(&ctx->lobby),
+		.flags = CMX_RUN_HELPER | CMX_RUN_NOBLOCK,
+		.until = CMX_UNTIL_NONE,
+	};
+
+	/* Whatever it returns, those that wait see it too. */
+	if (goal.timeline)
+		(void)cmx_run(ctx, &goal);
+}
+
+static void *runner_main(void *arg)
+{
+	struct cmx_runners *runners = arg;
+	struct cmx_ctx *ctx = runners->ctx;
+	uint64_t seen = 0;
+
+	while (!__atomic_load_n(&runners->stop, __ATOMIC_RELAXED)) {
+		if (cmx_lobby_try(&ctx->lobby))
+			continue;
+		runner_fetch(ctx);
+		if (cmx_lobby_try(&ctx->lobby))
+			continue;
+		seen = cmx_lobby_sleep(&ctx->lobby, seen, &runners->stop);
+	}
+	return NULL;
+}
+
+static void runners_join(struct cmx_runners *runners)
+{
+	__atomic_store_n(&runners->stop, true, __ATOMIC_RELAXED);
+	cmx_lobby_kick(&runners->ctx->lobby);
+	for (uint32_t i = 0; i < runners->count; i++)
+		pthread_join(runners->threads[i], NULL);
+	free(runners);
+}
+
+static int runners_spawn(struct cmx_runners *runners, uint32_t threads)
+{
+	sigset_t all, old;
+	int ret = 0;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	while (!ret && runners->count < threads) {
+		ret = -pthread_create(&runners->threads[runners->count], NULL, runner_main,
+				      runners);
+		runners->count += !ret;
+	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return ret;
+}
+
+int cmx_runner_start(struct cmx_ctx *ctx, uint32_t threads)
+{
+	struct cmx_runners *runners;
+	int ret = cmx_ctx_check(ctx);
+
+	if (ret)
+		return ret;
+	if (threads > RUNNER_MAX)
+		return cmx_fail(-EINVAL, "threads", threads, RUNNER_MAX,
+				"%u runner threads are more than %d", threads, RUNNER_MAX);
+	if (ctx->runners)
+		return cmx_fail(-EBUSY, "threads", threads, ctx->runners->count,
+				"the context has %u runner threads already", ctx->runners->count);
+	if (!threads)
+		return 0;
+	runners = calloc(1, sizeof(*runners) + threads * sizeof(runners->threads[0]));
+	if (!runners)
+		return cmx_fail_call(-ENOMEM, "cmx_runner_start");
+	runners->ctx = ctx;
+	ret = runners_spawn(runners, threads);
+	if (ret) {
+		runners_join(runners);
+		return cmx_fail_call(ret, "starting runner threads");
+	}
+	ctx->runners = runners;
+	return 0;
+}
+
+int cmx_runner_stop(struct cmx_ctx *ctx)
+{
+	struct cmx_runners *runners = ctx->runners;
+
+	if (!runners)
+		return 0;
+	ctx->runners = NULL;
+	if (cmx_ctx_alive(ctx))
+		runners_join(runners);
+	else	/* The threads stayed in the parent. */
+		free(runners);
+	return 0;
+}
+
+uint32_t cmx_runner_count(const struct cmx_ctx *ctx)
+{
+	return ctx->runners ? ctx->runners->count : 0;
+}
