@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# cmx infer: the model engine and its NPU kernels.
+#
+# Every kernel source is compiled once per SIMD level. All levels must give the same bits:
+# no contraction into FMA, nothing that lets the compiler reorder arithmetic.
+
+INFER_DIR := tools/infer
+INFER_SRCS := $(sort $(wildcard $(INFER_DIR)/*.c))
+INFER_OBJS := $(call objs,$(INFER_SRCS) $(INFER_DIR)/kernels/cmx_isa.c \
+	$(INFER_DIR)/kernels/cmx_f64math.c $(INFER_DIR)/kernels/cmx_npu_cost.c)
+
+INFER_LEVEL_SRCS := $(sort $(wildcard $(INFER_DIR)/kernels/cmx_k_*.c)) \
+	$(INFER_DIR)/kernels/cmx_dot_tokens.c $(INFER_DIR)/kernels/cmx_npu_table.c \
+	$(INFER_DIR)/kernels/cmx_npu_entry.c
+INFER_LEVELS := scalar
+ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine)),)
+INFER_LEVELS += sse2 avx2
+endif
+INFER_LEVEL_scalar := -DCMX_LEVEL=0
+INFER_LEVEL_sse2 := -DCMX_LEVEL=1
+INFER_LEVEL_avx2 := -DCMX_LEVEL=2 -mavx2
+INFER_FP := -ffp-contract=off -fno-math-errno
+
+infer_level_objs = $(INFER_LEVEL_SRCS:%.c=$(B)/obj/%.$(1).o)
+INFER_LEVEL_OBJS := $(foreach l,$(INFER_LEVELS),$(call infer_level_objs,$(l)))
+
+CMX_OBJS += $(INFER_OBJS) $(INFER_LEVEL_OBJS)
+CMX_COMMANDS += infer
+
+$(INFER_OBJS) $(INFER_LEVEL_OBJS): CFLAGS += $(INFER_FP)
+
+define infer_level_rule
+$(call infer_level_objs,$(1)): CFLAGS += $(INFER_LEVEL_$(1))
+$(call infer_level_objs,$(1)): $(B)/obj/%.$(1).o: %.c
+	@$$(call say,CC,'$$< ($(1))')
+	@mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(CPPFLAGS) $$(CFLAGS) -MMD -MP -c -o $$@ $$<
+endef
+$(foreach l,$(INFER_LEVELS),$(eval $(call infer_level_rule,$(l))))

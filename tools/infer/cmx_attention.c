@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cmx_attention.h"
+
+/* The part of the latent expansion that makes keys, or values, of one head. */
+struct expansion {
+	const char *w;
+	uint64_t w_head;	/* bytes between heads */
+	uint32_t type;
+	bool by_latent;		/* rows run over the latent: [kv_lora][width] */
+};
+
+static struct expansion expand_keys(const struct cmx_layer *y, const struct cmx_model_config *c)
+{
+	if (c->split_mla)
+		return (struct expansion){
+			.w = y->k_b.va, .type = y->k_b.type, .by_latent = true,
+			.w_head = c->kv_lora * cmx_tensor_bytes(y->k_b.type, c->nope),
+		};
+	return (struct expansion){
+		.w = y->kv_b.va, .type = y->kv_b.type,
+		.w_head = (c->nope + c->v_dim) * cmx_tensor_bytes(y->kv_b.type, c->kv_lora),
+	};
+}
+
+static struct expansion expand_values(const struct cmx_layer *y, const struct cmx_model_config *c)
+{
+	uint64_t row;
+
+	if (c->split_mla)
+		return (struct expansion){
+			.w = y->v_b.va, .type = y->v_b.type,
+			.w_head = c->v_dim * cmx_tensor_bytes(y->v_b.type, c->kv_lora),
+		};
+	row = cmx_tensor_bytes(y->kv_b.type, c->kv_lora);
+	return (struct expansion){
+		.w = y->kv_b.va + c->nope * row, .type = y->kv_b.type,
+		.w_head = (c->nope + c->v_dim) * row,
+	};
+}
+
+static float *layer_cache(const struct cmx_pass *p)
+{
+	return p->f->cache + (uint64_t)p->layer * p->f->opt.ctx *
+			     cmx_model_kv_row(&p->f->m->cfg);
+}
+
+static void pass_query(struct cmx_pass *p)
+{
+	const struct cmx_forward *f = p->f;
+	const struct cmx_model_config *c = &f->m->cfg;
+	uint32_t width = c->n_head * cmx_model_qk(c);
+	const struct cmx_k_rope rope = {
+		.q = f->q, .table = f->rope, .heads = c->n_head, .nope = c->nope, .rope = c->rope,
+		.tokens = p->n, .pos = p->pos,
+	};
+
+	if (c->q_lora) {
+		cmx_pass_matmul(p, &p->y->q_a, c->q_lora, c->hidden, f->h, NULL, f->q_a, "q_a");
+		cmx_pass_norm(p, f->q_a, &p->y->q_a_norm, f->q_a, c->q_lora, p->n, "q_a norm");
+		cmx_pass_matmul(p, &p->y->q_b, width, c->q_lora, f->q_a, NULL, f->q, "q_b");
+	} else {
+		cmx_pass_matmul(p, &p->y->q, width, c->hidden, f->h, NULL, f->q, "q");
+	}
+	cmx_pass_launch(p, CMX_NPU_ROPE, &rope, "rope", 0);
+}
+
+static void pass_latent(struct cmx_pass *p)
+{
+	const struct cmx_forward *f = p->f;
+	const struct cmx_model_config *c = &f->m->cfg;
+	const struct cmx_k_kv_store store = {
+		.kv = f->kv, .norm = (const float *)p->y->kv_a_norm.va, .table = f->rope,
+		.cache = layer_cache(p), .kv_lora = c->kv_lora, .rope = c->rope, .tokens = p->n,
+		.pos = p->pos, .eps = c->eps,
+	};
+
+	cmx_pass_matmul(p, &p->y->kv_a, cmx_model_kv_row(c), c->hidden, f->h, NULL, f->kv, "kv_a");
+	cmx_pass_launch(p, CMX_NPU_KV_STORE, &store, "kv store", 0);
+}
+
+/* Keys or values of all positions so far for all heads, at @out of each head's row. */
+static void pass_expand(struct cmx_pass *p, const struct expansion *e, uint32_t width, float *out,
+			const char *label)
+{
+	const struct cmx_model_config *c = &p->f->m->cfg;
+	uint32_t head = c->nope + c->v_dim;
+	const struct cmx_k_matmul a = {
+		.w = e->w, .w_head = e->w_head, .type = e->type, .transposed = e->by_latent,
+		.x = layer_cache(p), .x_stride = cmx_model_kv_row(c), .out = out,
+		.rows = width, .k = c->kv_lora, .heads = c->n_head, .tokens = p->pos + p->n,
+		.out_stride = c->n_head * head, .out_head = head,
+	};
+
+	cmx_pass_launch(p, CMX_NPU_MATMUL, &a, label, 0);
+}
+
+static void pass_unabsorbed(struct cmx_pass *p)
+{
+	const struct cmx_forward *f = p->f;
+	const struct cmx_model_config *c = &f->m->cfg;
+	const struct expansion k = expand_keys(p->y, c), v = expand_values(p->y, c);
+	uint32_t qk = cmx_model_qk(c), head = c->nope + c->v_dim;
+	const struct cmx_k_attention a = {
+		.q1 = f->q, .q1_stride = c->n_head * qk, .q1_head = qk,
+		.q2 = f->q + c->nope, .q2_stride = c->n_head * qk, .q2_head = qk,
+		.k1 = f->expanded, .k1_stride = c->n_head * head, .k1_head = head,
+		.k2 = layer_cache(p) + c->kv_lora, .k2_stride = cmx_model_kv_row(c),
+		.v = f->expanded + c->nope, .v_stride = c->n_head * head, .v_head = head,
+		.out = f->heads, .out_stride = c->n_head * c->v_dim, .out_head = c->v_dim,
+		.d1 = c->nope, .d2 = c->rope, .dv = c->v_dim, .heads = c->n_head,
+		.tokens = p->n, .pos = p->pos, .scale = f->scale,
+	};
+
+	pass_expand(p, &k, c->nope, f->expanded, "expand keys");
+	pass_expand(p, &v, c->v_dim, f->expanded + c->nope, "expand values");
+	cmx_pass_launch(p, CMX_NPU_ATTENTION, &a, "attention", 0);
+}
+
+/* The query of each head, carried into the latent space. */
+static void pass_absorb_query(struct cmx_pass *p)
+{
+	const struct cmx_forward *f = p->f;
+	const struct cmx_model_config *c = &f->m->cfg;
+	const struct expansion e = expand_keys(p->y, c);
+	uint32_t qk = cmx_model_qk(c);
+	const struct cmx_k_matmul a = {
+		.w = e.w, .w_head = e.w_head, .type = e.type, .transposed = !e.by_latent,
+		.x = f->q, .x_stride = c->n_head * qk, .x_head = qk,
+		.out = f->q_latent, .out_stride = c->n_head * c->kv_lora, .out_head = c->kv_lora,
+		.rows = c->kv_lora, .k = c->nope, .heads = c->n_head, .tokens = p->n,
+	};
+
+	cmx_pass_launch(p, CMX_NPU_MATMUL, &a, "absorb query", 0);
+}
+
+static void pass_absorb_output(struct cmx_pass *p)
+{
+	const struct cmx_forward *f = p->f;
+	const struct cmx_model_config *c = &f->m->cfg;
+	const struct expansion e = expand_values(p->y, c);
+	const struct cmx_k_matmul a = {
+		.w = e.w, .w_head = e.w_head, .type = e.type,
+		.x = f->o_latent, .x_stride = c->n_head * c->kv_lora, .x_head = c->kv_lora,
+		.out = f->heads, .out_stride = c->n_head * c->v_dim, .out_head = c->v_dim,
+		.rows = c->v_dim, .k = c->kv_lora, .heads = c->n_head, .tokens = p->n,
+	};
+
+	cmx_pass_launch(p, CMX_NPU_MATMUL, &a, "expand output", 0);
+}
+
+static void pass_absorbed(struct cmx_pass *p)
+{
+	const struct cmx_forward *f = p->f;
+	const struct cmx_model_config *c = &f->m->cfg;
+	uint32_t qk = cmx_model_qk(c), row = cmx_model_kv_row(c);
+	const float *cache = layer_cache(p);
+	const struct cmx_k_attention a = {
+		.q1 = f->q_latent, .q1_stride = c->n_head * c->kv_lora, .q1_head = c->kv_lora,
+		.q2 = f->q + c->nope, .q2_stride = c->n_head * qk, .q2_head = qk,
+		.k1 = cache, .k1_stride = row, .k2 = cache + c->kv_lora, .k2_stride = row,
+		.v = cache, .v_stride = row,
+		.out = f->o_latent, .out_stride = c->n_head * c->kv_lora, .out_head = c->kv_lora,
+		.d1 = c->kv_lora, .d2 = c->rope, .dv = c->kv_lora, .heads = c->n_head,
+		.tokens = p->n, .pos = p->pos, .scale = f->scale,
+	};
+
+	pass_absorb_query(p);
+	cmx_pass_launch(p, CMX_NPU_ATTENTION, &a, "attention", 0);
+	pass_absorb_output(p);
+}
+
+void cmx_pass_attention(struct cmx_pass *p)
+{
+	const struct cmx_forward *f = p->f;
+	const struct cmx_model_config *c = &f->m->cfg;
+
+	pass_query(p);
+	pass_latent(p);
+	if (p->n > 1)
+		pass_unabsorbed(p);
+	else
+		pass_absorbed(p);
+	cmx_pass_matmul(p, &p->y->attn_out, c->hidden, c->n_head * c->v_dim, f->heads, f->x, f->x,
+			"attn output");
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cmx_forward.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "cmx_attention.h"
+#include "cmx_pass.h"
+#include "kernels/cmx_f64math.h"
+
+struct buffer {
+	const char *what;
+	void *va;		/* address of the pointer to fill */
+	uint64_t count;		/* of 4-byte elements */
+	enum cmx_place place;
+};
+
+static int alloc_buffers(struct cmx_forward *f, const struct buffer *b, size_t n,
+			 struct cmx_infer_err *err)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < n && !ret; i++) {
+		void *va = NULL;
+
+		if (b[i].count)
+			ret = cmx_die_alloc(f->die, b[i].place, b[i].count * 4, b[i].what, &va,
+					    err);
+		memcpy(b[i].va, &va, sizeof(va));
+	}
+	return ret;
+}
+
+static int alloc_attention(struct cmx_forward *f, struct cmx_infer_err *err)
+{
+	const struct cmx_model_config *c = &f->m->cfg;
+	uint64_t t = f->opt.chunk, ctx = f->opt.ctx, heads = c->n_head;
+	/* A chunk of one token takes the absorbed form and expands nothing. */
+	uint64_t expand = t > 1 ? ctx : 0;
+	const struct buffer b[] = {
+		{ "rope table", &f->rope, ctx * c->rope, CMX_PLACE_DIE },
+		{ "latent cache", &f->cache, c->n_layer * ctx * cmx_model_kv_row(c), CMX_PLACE_DIE },
+		{ "low-rank query", &f->q_a, t * c->q_lora, CMX_PLACE_DIE },
+		{ "query", &f->q, t * heads * cmx_model_qk(c), CMX_PLACE_DIE },
+		{ "latent", &f->kv, t * cmx_model_kv_row(c), CMX_PLACE_DIE },
+		{ "expanded keys", &f->expanded, expand * heads * (c->nope + c->v_dim), CMX_PLACE_DIE },
+		{ "latent query", &f->q_latent, heads * c->kv_lora, CMX_PLACE_DIE },
+		{ "latent output", &f->o_latent, heads * c->kv_lora, CMX_PLACE_DIE },
+		{ "head output", &f->heads, t * heads * c->v_dim, CMX_PLACE_DIE },
+	};
+
+	return alloc_buffers(f, b, sizeof(b) / sizeof(b[0]), err);
+}
+
+static int alloc_ffn(struct cmx_forward *f, struct cmx_infer_err *err)
+{
+	const struct cmx_model_config *c = &f->m->cfg;
+	uint64_t t = f->opt.chunk, slots = t * c->n_used, moe = cmx_model_n_moe(c);
+	uint64_t shared = (uint64_t)c->n_shared * c->moe_inter;
+	uint64_t glu = shared > c->inter ? shared : c->inter;
+	const struct buffer b[] = {
+		{ "ffn", &f->glu, t * glu, CMX_PLACE_DIE },
+		{ "shared expert", &f->shared, c->n_shared ? t * c->hidden : 0, CMX_PLACE_DIE },
+		{ "router scores", &f->router, t * c->n_expert, CMX_PLACE_DIE },
+		{ "chosen experts", &f->experts, moe * slots, CMX_PLACE_DIE },
+		{ "expert weights", &f->weights, slots, CMX_PLACE_DIE },
+		{ "expert plan", &f->plan, moe ? sizeof(*f->plan) / 4 : 0, CMX_PLACE_DIE },
+		{ "slot tokens", &f->slot_token, slots, CMX_PLACE_DIE },
+		{ "token slots", &f->token_slot, slots, CMX_PLACE_DIE },
+		{ "expert ffn", &f->slot_glu, slots * c->moe_inter, CMX_PLACE_DIE },
+		{ "expert output", &f->slot_out, slots * c->hidden, CMX_PLACE_DIE },
+	};
+
+	return alloc_buffers(f, b, sizeof(b) / sizeof(b[0]), err);
+}
+
+static int alloc_ends(struct cmx_forward *f, struct cmx_infer_err *err)
+{
+	const struct cmx_model_config *c = &f->m->cfg;
+	uint64_t t = f->opt.chunk, vocab = c->vocab;
+	const struct buffer b[] = {
+		{ "prompt", &f->prompt, f->opt.ctx, CMX_PLACE_HOST },
+		{ "sampled token", &f->sampled, sizeof(*f->sampled) / 4, CMX_PLACE_HOST },
+		{ "token ids", &f->ids, f->opt.ctx + 1ull, CMX_PLACE_DIE },
+		{ "sample", &f->sample_out, sizeof(*f->sample_out) / 4, CMX_PLACE_DIE },
+		{ "residual stream", &f->x, t * c->hidden, CMX_PLACE_DIE },
+		{ "normed input", &f->h, t * c->hidden, CMX_PLACE_DIE },
+		{ "logits", &f->logits, (f->opt.all_logits ? t : 1) * vocab, CMX_PLACE_DIE },
+		{ "sampling order", &f->order, vocab, CMX_PLACE_DIE },
+		{ "probabilities", &f->prob, vocab, CMX_PLACE_DIE },
+	};
+
+	return alloc_buffers(f, b, sizeof(b) / sizeof(b[0]), err);
+}
+
+/* 1 / sqrt(query width), with YaRN's temperature folded in. */
+static float score_scale(const struct cmx_model_config *c)
+{
+	double m = 1;
+
+	if (c->yarn.on)
+		m = (double)c->yarn.log_mul * cmx_f64_log(c->yarn.factor) + 1;
+	return (float)(m * m / __builtin_sqrt(cmx_model_qk(c)));
+}
+
+static int check_options(const struct cmx_forward *f, struct cmx_infer_err *err)
+{
+	const struct cmx_model_config *c = &f->m->cfg;
+
+	if (!f->opt.ctx || f->opt.ctx > c->ctx)
+		return cmx_infer_fail(err, -EINVAL, "context of %u positions, must be 1..%u",
+				      f->opt.ctx, c->ctx);
+	if (!f->opt.chunk || f->opt.chunk > f->opt.ctx)
+		return cmx_infer_fail(err, -EINVAL, "chunk of %u tokens, must be 1..%u",
+				      f->opt.chunk, f->opt.ctx);
+	return 0;
+}
+
+int cmx_forward_init(struct cmx_forward *f, const struct cmx_model *m, struct cmx_die *die,
+		     const struct cmx_forward_options *opt, const struct cmx_decisions *replay,
+		     struct cmx_infer_err *err)
+{
+	struct cmx_k_rope_table table = { 0 };
+	int ret;
+
+	memset(f, 0, sizeof(*f));
+	f->m = m;
+	f->die = die;
+	f->opt = *opt;
+	f->replay = replay;
+	f->scale = score_scale(&m->cfg);
+	ret = check_options(f, err);
+	if (!ret)
+		ret = alloc_ends(f, err);
+	if (!ret)
+		ret = alloc_attention(f, err);
+	if (!ret)
+		ret = alloc_ffn(f, err);
+	if (ret)
+		return ret;
+	table.table = f->rope;
+	table.positions = opt->ctx;
+	table.dim = m->cfg.rope;
+	table.base = m->cfg.rope_base;
+	table.yarn = m->cfg.yarn;
+	return cmx_die_launch(die, CMX_NPU_ROPE_TABLE, &table, "rope table", 0, err);
+}
+
+static void pass_embed(struct cmx_pass *p)
+{
+	const struct cmx_model_config *c = &p->f->m->cfg;
+	const struct cmx_k_embed a = {
+		.ids = p->f->ids + p->pos, .table = p->f->m->embed.va,
+		.type = p->f->m->embed.type, .out = p->f->x,
+		.hidden = c->hidden, .vocab = c->vocab, .tokens = p->n,
+	};
+
+	cmx_pass_launch(p, CMX_NPU_EMBED, &a, "embed", 0);
+}
+
+static void pass_glu(struct cmx_pass *p, const struct cmx_weight *gate,
+		     const struct cmx_weight *up, uint32_t rows, const char *label)
+{
+	const struct cmx_k_glu a = {
+		.gate = gate->va, .gate_type = gate->type, .up = up->va, .up_type = up->type,
+		.x = p->f->h, .out = p->f->glu, .rows = rows, .k = p->f->m->cfg.hidden,
+		.tokens = p->n,
+	};
+
+	cmx_pass_launch(p, CMX_NPU_GLU, &a, label, 0);
+}
+
+static void pass_dense(struct cmx_pass *p)
+{
+	const struct cmx_model_config *c = &p->f->m->cfg;
+
+	pass_glu(p, &p->y->gate, &p->y->up, c->inter, "ffn glu");
+	cmx_pass_matmul(p, &p->y->down, c->hidden, c->inter, p->f->glu, p->f->x, p->f->x,
+			"ffn down");
+}
+
+static void pass_gate(struct cmx_pass *p, uint32_t *experts)
+{
+	const struct cmx_model_config *c = &p->f->m->cfg;
+	const struct cmx_k_gate a = {
+		.logits = p->f->router, .bias = (const float *)p->y->bias.va, .ids = experts,
+		.weights = p->f->weights, .n_expert = c->n_expert, .n_used = c->n_used,
+		.n_group = c->n_group, .n_group_used = c->n_group_used, .func = c->gate,
+		.group_rule = c->group_rule, .norm = c->norm_weights, .scale = c->weight_scale,
+		.tokens = p->n,
+	};
+	const struct cmx_k_plan plan = {
+		.ids = experts, .plan = p->f->plan, .slot_token = p->f->slot_token,
+		.token_slot = p->f->token_slot, .n_expert = c->n_expert, .n_used = c->n_used,
+		.tokens = p->n,
+	};
+
+	cmx_pass_launch(p, CMX_NPU_GATE, &a, "gate", 0);
+	cmx_pass_launch(p, CMX_NPU_PLAN, &plan, "expert plan", 0);
+}
+
+static void pass_experts(struct cmx_pass *p, uint32_t n_active)
+{
+	const struct cmx_model_config *c = &p->f->m->cfg;
+	const struct cmx_layer *y = p->y;
+	const struct cmx_k_expert_glu glu = {
+		.plan = p->f->plan, .slot_token = p->f->slot_token, .gate = y->exp_gate.va,
+		.gate_type = y->exp_gate.type, .up = y->exp_up.va, .up_type = y->exp_up.type,
+		.x = p->f->h, .out = p->f->slot_glu, .rows = c->moe_inter, .k = c->hidden,
+		.n_expert = c->n_expert, .n_used = c->n_used, .tokens = p->n,
+	};
+	const struct cmx_k_expert_down down = {
+		.plan = p->f->plan, .w = y->exp_down.va, .type = y->exp_down.type,
+		.x = p->f->slot_glu, .out = p->f->slot_out, .rows = c->hidden, .k = c->moe_inter,
+		.n_expert = c->n_expert, .n_used = c->n_used, .tokens = p->n,
+	};
+
+	cmx_pass_launch(p, CMX_NPU_EXPERT_GLU, &glu, "expert glu", n_active);
+	cmx_pass_launch(p, CMX_NPU_EXPERT_DOWN, &down, "expert down", n_active);
+}
+
+static void pass_combine(struct cmx_pass *p)
+{
+	const struct cmx_model_config *c = &p->f->m->cfg;
+	const struct cmx_k_combine a = {
+		.x = p->f->x, .y = p->f->slot_out, .weights = p->f->weights,
+		.token_slot = p->f->token_slot, .shared = p->f->shared, .out = p->f->x,
+		.hidden = c->hidden, .n_used = c->n_used, .tokens = p->n,
+	};
+
+	cmx_pass_launch(p, CMX_NPU_COMBINE, &a, "combine", 0);
+}
+
+static void pass_moe(struct cmx_pass *p)
+{
+	const struct cmx_forward *f = p->f;
+	const struct cmx_model_config *c = &f->m->cfg;
+	uint32_t moe = p->layer - c->n_dense, active = 0, shared = c->n_shared * c->moe_inter;
+
+	cmx_pass_matmul(p, &p->y->router, c->n_expert, c->hidden, f->h, NULL, f->router, "router");
+	pass_gate(p, f->experts + (uint64_t)moe * f->opt.chunk * c->n_used);
+	if (c->n_shared) {
+		pass_glu(p, &p->y->sh_gate, &p->y->sh_up, shared, "shared glu");
+		cmx_pass_matmul(p, &p->y->sh_down, c->hidden, shared, f->glu, NULL, f->shared,
+				"shared down");
+	}
+	if (f->replay)
+		active = cmx_decisions_active(f->replay, moe, p->pos, p->n);
+	pass_experts(p, active);
+	pass_combine(p);
+}
+
+static void pass_layer(struct cmx_pass *p, uint32_t layer)
+{
+	const struct cmx_forward *f = p->f;
+
+	p->layer = layer;
+	p->y = &f->m->layer[layer];
+	cmx_pass_norm(p, f->x, &p->y->attn_norm, f->h, f->m->cfg.hidden, p->n, "attn norm");
+	cmx_pass_attention(p);
+	cmx_pass_norm(p, f->x, &p->y->ffn_norm, f->h, f->m->cfg.hidden, p->n, "ffn norm");
+	if (layer < f->m->cfg.n_dense)
+		pass_dense(p);
+	else
+		pass_moe(p);
+}
+
+/* Logits of the chunk's tokens from @first on. */
+static void pass_head(struct cmx_pass *p, uint32_t first)
+{
+	const struct cmx_forward *f = p->f;
+	const struct cmx_model_config *c = &f->m->cfg;
+	struct cmx_pass tail = *p;
+
+	tail.n = p->n - first;
+	cmx_pass_norm(&tail, f->x + (uint64_t)first * c->hidden, &f->m->out_norm, f->h, c->hidden,
+		      tail.n, "output norm");
+	cmx_pass_matmul(&tail, &f->m->out, c->vocab, c->hidden, f->h, NULL, f->logits, "lm head");
+	p->ret = tail.ret;
+}
+
+static void pass_sample(struct cmx_pass *p, uint64_t index)
+{
+	const struct cmx_forward *f = p->f;
+	uint32_t vocab = f->m->cfg.vocab, row = f->opt.all_logits ? p->n - 1 : 0;
+	const struct cmx_k_sample a = {
+		.logits = f->logits + (uint64_t)row * vocab, .order = f->order, .prob = f->prob,
+		.out = f->sample_out, .next = f->ids + p->pos + p->n, .seed = f->opt.sampling.seed,
+		.index = index, .vocab = vocab, .temp = f->opt.sampling.temp,
+		.top_p = f->opt.sampling.top_p,
+	};
+
+	cmx_pass_launch(p, CMX_NPU_SAMPLE, &a, "sample", 0);
+	if (!p->ret)
+		p->ret = cmx_die_copy(f->die, f->sampled, f->sample_out, sizeof(*f->sampled),
+				      "token to host", p->err);
+}
+
+int cmx_forward_prompt(struct cmx_forward *f, uint32_t n, struct cmx_infer_err *err)
+{
+	if (!n || n > f->opt.ctx)
+		return cmx_infer_fail(err, -ENOSPC, "prompt of %u tokens, must be 1..%u", n,
+				      f->opt.ctx);
+	return cmx_die_copy(f->die, f->ids, f->prompt, n * sizeof(*f->ids), "prompt to die", err);
+}
+
+int cmx_forward_chunk(struct cmx_forward *f, uint32_t pos, uint32_t n, int64_t sample,
+		      struct cmx_infer_err *err)
+{
+	struct cmx_pass p = { .f = f, .pos = pos, .n = n, .err = err };
+
+	if (!n || n > f->opt.chunk || pos > f->opt.ctx || n > f->opt.ctx - pos)
+		return cmx_infer_fail(err, -ENOSPC,
+				      "%u tokens at position %u: the chunk limit is %u, the context %u",
+				      n, pos, f->opt.chunk, f->opt.ctx);
+	pass_embed(&p);
+	for (uint32_t l = 0; l < f->m->cfg.n_layer; l++)
+		pass_layer(&p, l);
+	if (f->opt.all_logits || sample >= 0)
+		pass_head(&p, f->opt.all_logits ? 0 : n - 1);
+	if (sample >= 0)
+		pass_sample(&p, (uint64_t)sample);
+	return p.ret;
+}

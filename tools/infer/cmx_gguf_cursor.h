@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Bounded forward reading of a model file's header. */
+#ifndef CMX_GGUF_CURSOR_H
+#define CMX_GGUF_CURSOR_H
+
+#include <stdint.h>
+
+#include "cmx_infer_err.h"
+
+struct cmx_gguf_cursor {
+	uint8_t *buf;		/* bytes 0..have of the file; moves when it grows */
+	uint64_t have;
+	uint64_t pos;
+	uint64_t size;		/* of the file when it was opened */
+	int fd;
+};
+
+int cmx_gguf_cursor_init(struct cmx_gguf_cursor *c, int fd, struct cmx_infer_err *err);
+void cmx_gguf_cursor_fini(struct cmx_gguf_cursor *c);
+
+/* Each names @what, with the numbers, when the file ends too early. */
+int cmx_gguf_skip(struct cmx_gguf_cursor *c, uint64_t n, const char *what,
+		  struct cmx_infer_err *err);
+int cmx_gguf_get_u32(struct cmx_gguf_cursor *c, uint32_t *val, const char *what,
+		     struct cmx_infer_err *err);
+int cmx_gguf_get_u64(struct cmx_gguf_cursor *c, uint64_t *val, const char *what,
+		     struct cmx_infer_err *err);
+int cmx_gguf_pread(const struct cmx_gguf_cursor *c, void *dst, uint64_t n, uint64_t at,
+		   const char *what, struct cmx_infer_err *err);
+
+/* A position that was skipped over; valid until the next skip or get. */
+static inline const uint8_t *cmx_gguf_at(const struct cmx_gguf_cursor *c, uint64_t pos)
+{
+	return c->buf + pos;
+}
+
+#endif

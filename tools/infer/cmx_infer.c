@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cmx_infer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void usage(FILE *f)
+{
+	fputs("usage: cmx infer run -m MODEL (-p TEXT | --ids FILE) -n N [options]\n"
+	      "  run      run a model; 'cmx infer run --help' lists the options\n", f);
+}
+
+int cmx_infer_main(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "run"))
+		return cmx_infer_run(argc - 1, argv + 1);
+	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+		usage(stdout);
+		return 0;
+	}
+	if (argc > 1)
+		fprintf(stderr, "cmx infer: unknown command '%s'\n", argv[1]);
+	usage(stderr);
+	return 2;
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cmx_infer_options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_TOKENS	(1u << 24)
+#define MAX_THREADS	256u
+
+enum {
+	OPT_IDS = 256,
+	OPT_THREADS,
+	OPT_CHUNK,
+	OPT_CTX,
+	OPT_DIE,
+	OPT_TEMP,
+	OPT_TOP_P,
+	OPT_SEED,
+	OPT_LOGITS,
+	OPT_TRACE,
+	OPT_RECORD,
+	OPT_REPLAY,
+	OPT_EXPERTS,
+	OPT_TIME_ONLY,
+	OPT_JSON,
+	OPT_IGNORE_EOS,
+};
+
+static const struct option long_options[] = {
+	{ "model", required_argument, NULL, 'm' },
+	{ "prompt", required_argument, NULL, 'p' },
+	{ "ids", required_argument, NULL, OPT_IDS },
+	{ "threads", required_argument, NULL, OPT_THREADS },
+	{ "chunk", required_argument, NULL, OPT_CHUNK },
+	{ "ctx", required_argument, NULL, OPT_CTX },
+	{ "die", required_argument, NULL, OPT_DIE },
+	{ "temp", required_argument, NULL, OPT_TEMP },
+	{ "top-p", required_argument, NULL, OPT_TOP_P },
+	{ "seed", required_argument, NULL, OPT_SEED },
+	{ "logits", required_argument, NULL, OPT_LOGITS },
+	{ "trace", required_argument, NULL, OPT_TRACE },
+	{ "record", required_argument, NULL, OPT_RECORD },
+	{ "replay", required_argument, NULL, OPT_REPLAY },
+	{ "experts-out", required_argument, NULL, OPT_EXPERTS },
+	{ "time-only", no_argument, NULL, OPT_TIME_ONLY },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "ignore-eos", no_argument, NULL, OPT_IGNORE_EOS },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+void cmx_infer_usage(FILE *f)
+{
+	fputs("usage: cmx infer run -m MODEL (-p TEXT | --ids FILE) -n N [options]\n"
+	      "Runs a model on a virtual NPU and prints the text it generates.\n"
+	      "\n"
+	      "  -m, --model FILE     GGUF file, architecture deepseek2\n"
+	      "  -p, --prompt TEXT    prompt, for byte-level vocabularies\n"
+	      "      --ids FILE       prompt as token ids\n"
+	      "  -n N                 tokens to generate (default 64)\n"
+	      "      --temp T         temperature; 0, the default, takes the best token\n"
+	      "      --top-p P        sample among the likeliest tokens that hold P (default 1)\n"
+	      "      --seed S         seed of the sampling (default 0)\n"
+	      "      --ignore-eos     go on after the end token\n"
+	      "      --chunk C        most prompt tokens at a time (default 256)\n"
+	      "      --ctx N          positions in the cache (default: prompt + N)\n"
+	      "      --die I          die to run on (default 0)\n"
+	      "      --threads T      host threads that carry out launches (default 1)\n"
+	      "      --logits FILE    f32 logits of every prompt position, [token][vocab]\n"
+	      "      --experts-out FILE  experts chosen, as JSON by layer and token\n"
+	      "      --trace FILE     Chrome trace in virtual time (opens in Perfetto)\n"
+	      "      --record FILE    record what the gates and the sampling decided\n"
+	      "      --time-only --replay FILE  only the time of a recorded run: no weights, no\n"
+	      "                       arithmetic, the same virtual times\n"
+	      "      --json           summary as JSON on stdout, the text in it\n"
+	      "\n"
+	      "Virtual times are those of the modelled machine, not of this computer.\n", f);
+}
+
+static int parse_u64(const char *name, const char *arg, uint64_t min, uint64_t max, uint64_t *val,
+		     struct cmx_infer_err *err)
+{
+	char *end;
+
+	errno = 0;
+	*val = strtoull(arg, &end, 0);
+	if (isdigit((unsigned char)*arg) && !*end && !errno && *val >= min && *val <= max)
+		return 0;
+	return cmx_infer_fail(err, -EINVAL, "%s is '%s', must be a number in %llu..%llu", name,
+			      arg, (unsigned long long)min, (unsigned long long)max);
+}
+
+static int parse_u32(const char *name, const char *arg, uint32_t min, uint32_t max, uint32_t *val,
+		     struct cmx_infer_err *err)
+{
+	uint64_t wide;
+	int ret = parse_u64(name, arg, min, max, &wide, err);
+
+	if (!ret)
+		*val = (uint32_t)wide;
+	return ret;
+}
+
+static int parse_float(const char *name, const char *arg, float min, float max, float *val,
+		       struct cmx_infer_err *err)
+{
+	char *end;
+
+	*val = strtof(arg, &end);
+	if (end != arg && !*end && *val >= min && *val <= max)
+		return 0;
+	return cmx_infer_fail(err, -EINVAL, "%s is '%s', must be a number in %g..%g", name, arg,
+			      (double)min, (double)max);
+}
+
+static int parse_number(struct cmx_infer_options *o, int opt, const char *arg,
+			struct cmx_infer_err *err)
+{
+	switch (opt) {
+	case 'n':
+		o->has_n = true;
+		return parse_u32("-n", arg, 0, MAX_TOKENS, &o->n, err);
+	case OPT_THREADS:
+		return parse_u32("--threads", arg, 1, MAX_THREADS, &o->threads, err);
+	case OPT_CHUNK:
+		return parse_u32("--chunk", arg, 1, MAX_TOKENS, &o->chunk, err);
+	case OPT_CTX:
+		return parse_u32("--ctx", arg, 1, MAX_TOKENS, &o->ctx, err);
+	case OPT_DIE:
+		return parse_u32("--die", arg, 0, UINT32_MAX, &o->die, err);
+	case OPT_TEMP:
+		return parse_float("--temp", arg, 0, 100, &o->temp, err);
+	case OPT_TOP_P:
+		return parse_float("--top-p", arg, 1e-6f, 1, &o->top_p, err);
+	default:
+		return parse_u64("--seed", arg, 0, UINT64_MAX, &o->seed, err);
+	}
+}
+
+static void parse_flag(struct cmx_infer_options *o, int opt)
+{
+	if (opt == OPT_TIME_ONLY)
+		o->time_only = true;
+	else if (opt == OPT_JSON)
+		o->json = true;
+	else if (opt == OPT_IGNORE_EOS)
+		o->ignore_eos = true;
+	else
+		o->help = true;
+}
+
+static const char **path_option(struct cmx_infer_options *o, int opt)
+{
+	switch (opt) {
+	case 'm':
+		return &o->model;
+	case 'p':
+		return &o->text;
+	case OPT_IDS:
+		return &o->ids;
+	case OPT_LOGITS:
+		return &o->logits;
+	case OPT_TRACE:
+		return &o->trace;
+	case OPT_RECORD:
+		return &o->record;
+	case OPT_REPLAY:
+		return &o->replay;
+	case OPT_EXPERTS:
+		return &o->experts;
+	default:
+		return NULL;
+	}
+}
+
+static int check_time_only(const struct cmx_infer_options *o, struct cmx_infer_err *err)
+{
+	if (o->time_only != !!o->replay)
+		return cmx_infer_fail(err, -EINVAL, "--time-only and --replay go together");
+	if (!o->time_only)
+		return 0;
+	if (o->logits || o->record || o->experts)
+		return cmx_infer_fail(err, -EINVAL,
+				      "a time-only run has no data for --logits, --record or --experts-out");
+	return 0;
+}
+
+static int check_options(const struct cmx_infer_options *o, struct cmx_infer_err *err)
+{
+	if (!o->model)
+		return cmx_infer_fail(err, -EINVAL, "no model: give -m FILE");
+	if (o->text && o->ids)
+		return cmx_infer_fail(err, -EINVAL, "give one of -p and --ids, not both");
+	if (!o->text && !o->ids && !o->replay)
+		return cmx_infer_fail(err, -EINVAL, "no prompt: give -p TEXT or --ids FILE");
+	return check_time_only(o, err);
+}
+
+int cmx_infer_options_parse(struct cmx_infer_options *o, int argc, char **argv,
+			    struct cmx_infer_err *err)
+{
+	int opt, ret = 0;
+
+	*o = (struct cmx_infer_options){ .n = 64, .threads = 1, .chunk = 256, .top_p = 1 };
+	optind = 0;
+	opterr = 0;
+	while (!ret && (opt = getopt_long(argc, argv, ":m:p:n:h", long_options, NULL)) != -1) {
+		const char **path = path_option(o, opt);
+
+		if (opt == '?')
+			return cmx_infer_fail(err, -EINVAL, "unknown option '%s'",
+					      argv[optind - 1]);
+		if (opt == ':')
+			return cmx_infer_fail(err, -EINVAL, "option '%s' needs a value",
+					      argv[optind - 1]);
+		if (path)
+			*path = optarg;
+		else if (opt == 'h' || opt >= OPT_TIME_ONLY)
+			parse_flag(o, opt);
+		else
+			ret = parse_number(o, opt, optarg, err);
+	}
+	if (ret || o->help)
+		return ret;
+	if (optind < argc)
+		return cmx_infer_fail(err, -EINVAL, "unexpected argument '%s'", argv[optind]);
+	return check_options(o, err);
+}
+
+static int parse_ids(FILE *f, uint32_t *ids, uint32_t *n, struct cmx_infer_err *err)
+{
+	char word[32];
+	int got;
+
+	*n = 0;
+	while ((got = fscanf(f, "%31s", word)) == 1) {
+		char what[32];
+		int ret;
+
+		if (*n == MAX_TOKENS)
+			return cmx_infer_fail(err, -E2BIG, "more than %u ids", MAX_TOKENS);
+		snprintf(what, sizeof(what), "id %u", *n);
+		ret = parse_u32(what, word, 0, UINT32_MAX, &ids[*n], err);
+		if (ret)
+			return ret;
+		++*n;
+	}
+	if (ferror(f))
+		return cmx_infer_fail(err, -EIO, "read failed");
+	return *n ? 0 : cmx_infer_fail(err, -EINVAL, "no ids in the file");
+}
+
+int cmx_infer_read_ids(const char *path, uint32_t **ids, uint32_t *n, struct cmx_infer_err *err)
+{
+	struct cmx_infer_err why = { .text = "" };
+	FILE *f = fopen(path, "re");
+	int ret;
+
+	if (!f)
+		return cmx_infer_fail(err, -errno, "%s: %s", path, strerror(errno));
+	/* Pages that are never touched cost nothing. */
+	*ids = malloc(MAX_TOKENS * sizeof(**ids));
+	if (*ids)
+		ret = parse_ids(f, *ids, n, &why);
+	else
+		ret = cmx_infer_fail(&why, -ENOMEM, "no memory for the ids");
+	fclose(f);
+	if (!ret)
+		return 0;
+	free(*ids);
+	*ids = NULL;
+	return cmx_infer_fail(err, ret, "%.120s: %s", path, why.text);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Command line of `cmx infer run`. */
+#ifndef CMX_INFER_OPTIONS_H
+#define CMX_INFER_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "cmx_infer_err.h"
+
+struct cmx_infer_options {
+	const char *model;
+	const char *text;
+	const char *ids;
+	const char *logits;
+	const char *trace;
+	const char *record;
+	const char *replay;
+	const char *experts;
+	uint32_t n;
+	uint32_t threads;
+	uint32_t chunk;
+	uint32_t ctx;		/* 0: as much as the run needs */
+	uint32_t die;
+	float temp;
+	float top_p;
+	uint64_t seed;
+	bool has_n;
+	bool time_only;
+	bool json;
+	bool ignore_eos;
+	bool help;
+};
+
+int cmx_infer_options_parse(struct cmx_infer_options *o, int argc, char **argv,
+			    struct cmx_infer_err *err);
+void cmx_infer_usage(FILE *f);
+/* Token ids of a file, separated by white space; free(*ids). */
+int cmx_infer_read_ids(const char *path, uint32_t **ids, uint32_t *n, struct cmx_infer_err *err);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The weights of a model on a die. */
+#ifndef CMX_MODEL_H
+#define CMX_MODEL_H
+
+#include "cmx_die.h"
+#include "cmx_gguf.h"
+#include "cmx_model_config.h"
+
+struct cmx_weight {
+	const char *va;		/* device address; NULL if the model has no such tensor */
+	uint32_t type;
+};
+
+struct cmx_layer {
+	struct cmx_weight attn_norm;
+	struct cmx_weight q;
+	struct cmx_weight q_a, q_a_norm, q_b;
+	struct cmx_weight kv_a, kv_a_norm;
+	struct cmx_weight kv_b;			/* legacy form */
+	struct cmx_weight k_b, v_b;		/* split form */
+	struct cmx_weight attn_out;
+	struct cmx_weight ffn_norm;
+	struct cmx_weight gate, up, down;	/* dense layers */
+	struct cmx_weight router, bias;
+	struct cmx_weight exp_gate, exp_up, exp_down;
+	struct cmx_weight sh_gate, sh_up, sh_down;
+};
+
+struct cmx_model {
+	struct cmx_model_config cfg;
+	struct cmx_weight embed, out_norm, out;
+	struct cmx_layer *layer;
+	uint64_t weight_bytes;
+};
+
+/*
+ * Checks every tensor the architecture needs, the MTP blocks' included, and
+ * puts those of the main model into the die's memory. A time-only die gets the
+ * addresses and no bytes.
+ */
+int cmx_model_load(const struct cmx_gguf *g, struct cmx_die *die, struct cmx_model *m,
+		   struct cmx_infer_err *err);
+void cmx_model_free(struct cmx_model *m);
+
+#endif

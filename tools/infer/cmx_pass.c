@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cmx_pass.h"
+
+void cmx_pass_launch(struct cmx_pass *p, enum cmx_npu_id id, const void *args,
+		     const char *label, uint32_t n_active)
+{
+	if (!p->ret)
+		p->ret = cmx_die_launch(p->f->die, id, args, label, n_active, p->err);
+}
+
+void cmx_pass_matmul(struct cmx_pass *p, const struct cmx_weight *w, uint32_t rows, uint32_t k,
+		     const float *x, const float *res, float *out, const char *label)
+{
+	const struct cmx_k_matmul a = {
+		.w = w->va, .type = w->type, .x = x, .res = res, .out = out,
+		.rows = rows, .k = k, .heads = 1, .tokens = p->n,
+		.x_stride = k, .out_stride = rows,
+	};
+
+	cmx_pass_launch(p, CMX_NPU_MATMUL, &a, label, 0);
+}
+
+void cmx_pass_norm(struct cmx_pass *p, const float *x, const struct cmx_weight *w, float *out,
+		   uint32_t dim, uint32_t tokens, const char *label)
+{
+	const struct cmx_k_norm a = {
+		.x = x, .w = (const float *)w->va, .out = out, .dim = dim, .tokens = tokens,
+		.x_stride = dim, .out_stride = dim, .eps = p->f->m->cfg.eps,
+	};
+
+	cmx_pass_launch(p, CMX_NPU_NORM, &a, label, 0);
+}

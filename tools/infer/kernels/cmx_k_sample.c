@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Picks the next token: the best logit (the lower id of equal ones), or a draw
+ * from the softmax at a temperature, cut to the likeliest tokens that hold
+ * top_p of it. The draw is a function of seed and index alone.
+ */
+#include "cmx_level.h"
+
+#include <stdbool.h>
+
+static bool all_finite(const float *x, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if ((cmx_bits(x[i]) & 0x7f800000u) == 0x7f800000u)
+			return false;
+	}
+	return true;
+}
+
+static uint32_t argmax(const float *x, uint32_t n)
+{
+	uint32_t best = 0;
+
+	for (uint32_t i = 1; i < n; i++) {
+		if (x[i] > x[best])
+			best = i;
+	}
+	return best;
+}
+
+/* Uniform in [0, 1), a splitmix64 step of a counter. */
+static double draw(uint64_t seed, uint64_t index)
+{
+	uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	z ^= z >> 31;
+	return (double)(z >> 11) * 0x1p-53;
+}
+
+static void probabilities(const struct cmx_k_sample *a, float top)
+{
+	const struct lanes t = lanes_set(a->temp), m = lanes_set(top);
+
+	for (uint32_t i = 0; i < a->vocab; i += CMX_LANES) {
+		struct lanes l = lanes_load_to(a->logits + i, a->vocab - i, top);
+
+		lanes_store_to(a->prob + i, a->vocab - i, lanes_exp(lanes_div(lanes_sub(l, m), t)));
+	}
+}
+
+/* A total order, so that every correct sort gives the same result. */
+static bool likelier(const float *p, uint32_t a, uint32_t b)
+{
+	return p[a] > p[b] || (p[a] == p[b] && a < b);
+}
+
+/* Restores the heap below @i: parents are less likely than their children. */
+static void sift(const float *p, uint32_t *heap, uint32_t i, uint32_t n)
+{
+	for (;;) {
+		uint32_t least = i, child = 2 * i + 1, id = heap[i];
+
+		for (uint32_t c = child; c < child + 2 && c < n; c++) {
+			if (likelier(p, heap[least], heap[c]))
+				least = c;
+		}
+		if (least == i)
+			return;
+		heap[i] = heap[least];
+		heap[least] = id;
+		i = least;
+	}
+}
+
+static void sort_by_likelihood(const float *p, uint32_t *order, uint32_t n)
+{
+	for (uint32_t i = n / 2; i-- > 0;)
+		sift(p, order, i, n);
+	for (uint32_t end = n; end-- > 1;) {
+		uint32_t least = order[0];
+
+		order[0] = order[end];
+		order[end] = least;
+		sift(p, order, 0, end);
+	}
+}
+
+static double sum_of(const struct cmx_k_sample *a, uint32_t n)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		sum += a->prob[a->order[i]];
+	return sum;
+}
+
+/* How many of the sorted tokens are needed to hold the share top_p. */
+static uint32_t nucleus(const struct cmx_k_sample *a, double total)
+{
+	double sum = 0, want = (double)a->top_p * total;
+
+	for (uint32_t i = 0; i < a->vocab; i++) {
+		sum += a->prob[a->order[i]];
+		if (sum >= want)
+			return i + 1;
+	}
+	return a->vocab;
+}
+
+static uint32_t draw_token(const struct cmx_k_sample *a)
+{
+	uint32_t n = a->vocab;
+	double left;
+
+	probabilities(a, a->logits[argmax(a->logits, n)]);
+	for (uint32_t i = 0; i < n; i++)
+		a->order[i] = i;
+	if (a->top_p < 1) {
+		sort_by_likelihood(a->prob, a->order, n);
+		n = nucleus(a, sum_of(a, n));
+	}
+	left = draw(a->seed, a->index) * sum_of(a, n);
+	for (uint32_t i = 0; i + 1 < n; i++) {
+		left -= a->prob[a->order[i]];
+		if (left < 0)
+			return a->order[i];
+	}
+	return a->order[n - 1];
+}
+
+void CMX_K(cmx_k_sample)(const void *args, uint32_t block, uint32_t nblocks)
+{
+	const struct cmx_k_sample *a = args;
+
+	(void)nblocks;
+	if (block)
+		return;
+	a->out->id = 0;
+	a->out->bad = !all_finite(a->logits, a->vocab);
+	if (!a->out->bad)
+		a->out->id = a->temp > 0 ? draw_token(a) : argmax(a->logits, a->vocab);
+	*a->next = a->out->id;
+}

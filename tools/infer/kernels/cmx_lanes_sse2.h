@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Sixteen f32 lanes as four SSE registers. */
+#ifndef CMX_LANES_SSE2_H
+#define CMX_LANES_SSE2_H
+
+#include <emmintrin.h>
+
+#define CMX_TOKEN_TILE 2
+
+struct lanes {
+	__m128 a, b, c, d;
+};
+
+#define LANES_OP2(name, op) \
+static inline struct lanes name(struct lanes x, struct lanes y) \
+{ \
+	return (struct lanes){ op(x.a, y.a), op(x.b, y.b), op(x.c, y.c), op(x.d, y.d) }; \
+}
+LANES_OP2(lanes_add, _mm_add_ps)
+LANES_OP2(lanes_sub, _mm_sub_ps)
+LANES_OP2(lanes_mul, _mm_mul_ps)
+LANES_OP2(lanes_div, _mm_div_ps)
+LANES_OP2(lanes_max, _mm_max_ps)
+LANES_OP2(lanes_min, _mm_min_ps)
+#undef LANES_OP2
+
+static inline struct lanes lanes_set(float v)
+{
+	__m128 x = _mm_set1_ps(v);
+
+	return (struct lanes){ x, x, x, x };
+}
+
+static inline struct lanes lanes_load(const float *p)
+{
+	return (struct lanes){ _mm_loadu_ps(p), _mm_loadu_ps(p + 4), _mm_loadu_ps(p + 8),
+			       _mm_loadu_ps(p + 12) };
+}
+
+static inline void lanes_store(float *p, struct lanes x)
+{
+	_mm_storeu_ps(p, x.a);
+	_mm_storeu_ps(p + 4, x.b);
+	_mm_storeu_ps(p + 8, x.c);
+	_mm_storeu_ps(p + 12, x.d);
+}
+
+static inline __m128 exp_select4(__m128 x, __m128 lo, __m128 y)
+{
+	__m128 nan = _mm_cmpunord_ps(x, x);
+	__m128 keep = _mm_andnot_ps(_mm_cmplt_ps(x, lo), y);
+
+	return _mm_or_ps(_mm_and_ps(nan, x), _mm_andnot_ps(nan, keep));
+}
+
+static inline struct lanes lanes_exp_select(struct lanes x, float lo, struct lanes y)
+{
+	__m128 l = _mm_set1_ps(lo);
+
+	return (struct lanes){ exp_select4(x.a, l, y.a), exp_select4(x.b, l, y.b),
+			       exp_select4(x.c, l, y.c), exp_select4(x.d, l, y.d) };
+}
+
+static inline __m128 pow2_4(__m128 t)
+{
+	__m128i n = _mm_sub_epi32(_mm_castps_si128(t), _mm_set1_epi32(0x4b400000 - 127));
+
+	return _mm_castsi128_ps(_mm_slli_epi32(n, 23));
+}
+
+static inline struct lanes lanes_pow2(struct lanes t)
+{
+	return (struct lanes){ pow2_4(t.a), pow2_4(t.b), pow2_4(t.c), pow2_4(t.d) };
+}
+
+/* Four f16 in the low halves of 32-bit lanes: rescale the shifted bits by 2^112. */
+static inline __m128 f16_4(__m128i h)
+{
+	__m128i mag = _mm_and_si128(h, _mm_set1_epi32(0x7fff));
+	__m128i special = _mm_cmpgt_epi32(mag, _mm_set1_epi32(0x7bff));
+	__m128i sign = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x8000)), 16);
+	__m128 v = _mm_mul_ps(_mm_castsi128_ps(_mm_slli_epi32(mag, 13)), _mm_set1_ps(0x1p112f));
+
+	special = _mm_and_si128(special, _mm_set1_epi32(0x7f800000));
+	return _mm_or_ps(v, _mm_castsi128_ps(_mm_or_si128(special, sign)));
+}
+
+static inline struct lanes lanes_load_f16(const void *p)
+{
+	__m128i lo = _mm_loadu_si128(p), hi = _mm_loadu_si128((const __m128i *)p + 1);
+	__m128i z = _mm_setzero_si128();
+
+	return (struct lanes){ f16_4(_mm_unpacklo_epi16(lo, z)), f16_4(_mm_unpackhi_epi16(lo, z)),
+			       f16_4(_mm_unpacklo_epi16(hi, z)), f16_4(_mm_unpackhi_epi16(hi, z)) };
+}
+
+static inline struct lanes lanes_load_bf16(const void *p)
+{
+	__m128i lo = _mm_loadu_si128(p), hi = _mm_loadu_si128((const __m128i *)p + 1);
+	__m128i z = _mm_setzero_si128();
+
+	return (struct lanes){ _mm_castsi128_ps(_mm_unpacklo_epi16(z, lo)),
+			       _mm_castsi128_ps(_mm_unpackhi_epi16(z, lo)),
+			       _mm_castsi128_ps(_mm_unpacklo_epi16(z, hi)),
+			       _mm_castsi128_ps(_mm_unpackhi_epi16(z, hi)) };
+}
+
+static inline struct lanes lanes_load_i8(const void *p)
+{
+	__m128i v = _mm_loadu_si128(p), z = _mm_setzero_si128();
+	__m128i lo = _mm_unpacklo_epi8(z, v), hi = _mm_unpackhi_epi8(z, v);
+
+	/* Each byte sits at the top of its lane; the shift brings it down with its sign. */
+	return (struct lanes){ _mm_cvtepi32_ps(_mm_srai_epi32(_mm_unpacklo_epi16(z, lo), 24)),
+			       _mm_cvtepi32_ps(_mm_srai_epi32(_mm_unpackhi_epi16(z, lo), 24)),
+			       _mm_cvtepi32_ps(_mm_srai_epi32(_mm_unpacklo_epi16(z, hi), 24)),
+			       _mm_cvtepi32_ps(_mm_srai_epi32(_mm_unpackhi_epi16(z, hi), 24)) };
+}
+
+static inline float lanes_sum(struct lanes x)
+{
+	__m128 s = _mm_add_ps(_mm_add_ps(x.a, x.c), _mm_add_ps(x.b, x.d));
+
+	s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+	return _mm_cvtss_f32(_mm_add_ss(s, _mm_shuffle_ps(s, s, 1)));
+}
+
+static inline float lanes_top(struct lanes x)
+{
+	__m128 s = _mm_max_ps(_mm_max_ps(x.a, x.c), _mm_max_ps(x.b, x.d));
+
+	s = _mm_max_ps(s, _mm_movehl_ps(s, s));
+	return _mm_cvtss_f32(_mm_max_ss(s, _mm_shuffle_ps(s, s, 1)));
+}
+
+#endif

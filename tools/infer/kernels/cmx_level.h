@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Names for the kernel sources, each of which is compiled once per SIMD level. */
+#ifndef CMX_LEVEL_H
+#define CMX_LEVEL_H
+
+#include "cmx_npu.h"
+#include "cmx_lanes.h"
+
+#if CMX_LEVEL == CMX_LEVEL_AVX2
+#define CMX_K(name) name##_avx2
+#elif CMX_LEVEL == CMX_LEVEL_SSE2
+#define CMX_K(name) name##_sse2
+#else
+#define CMX_K(name) name##_scalar
+#endif
+
+#define CMX_NPU_DECLARE(name) \
+	void CMX_K(name)(const void *args, uint32_t block, uint32_t nblocks)
+
+CMX_NPU_DECLARE(cmx_k_embed);
+CMX_NPU_DECLARE(cmx_k_norm);
+CMX_NPU_DECLARE(cmx_k_matmul);
+CMX_NPU_DECLARE(cmx_k_glu);
+CMX_NPU_DECLARE(cmx_k_expert_glu);
+CMX_NPU_DECLARE(cmx_k_expert_down);
+CMX_NPU_DECLARE(cmx_k_rope_table);
+CMX_NPU_DECLARE(cmx_k_rope);
+CMX_NPU_DECLARE(cmx_k_kv_store);
+CMX_NPU_DECLARE(cmx_k_attention);
+CMX_NPU_DECLARE(cmx_k_gate);
+CMX_NPU_DECLARE(cmx_k_plan);
+CMX_NPU_DECLARE(cmx_k_combine);
+CMX_NPU_DECLARE(cmx_k_sample);
+
+/* out[i] = weight row . x[i] for n <= CMX_TOKEN_TILE token rows of k values. */
+void CMX_K(cmx_dot_tokens)(uint32_t type, const char *row, const float *const *x, uint32_t n,
+			   uint32_t k, float *out);
+
+#endif

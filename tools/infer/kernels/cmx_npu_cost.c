@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cmx_npu_cost.h"
+
+/* Tokens whose attention shares one pass over the keys. */
+#define QUERY_TILE	128u
+
+/* Vector operations an element takes; the exponential counts as sixteen. */
+#define OPS_NORM	4u
+#define OPS_ROPE	3u
+#define OPS_SILU	20u
+#define OPS_SOFTMAX	18u
+#define OPS_GATE	24u
+#define OPS_ANGLE	64u
+
+/* Weights narrower than f32 are widened on chip to the nearest format the cubes have. */
+static uint16_t op_class(uint32_t type)
+{
+	switch (type) {
+	case CMX_TENSOR_F32:
+		return CMX_OPS_F32;
+	case CMX_TENSOR_F16:
+		return CMX_OPS_F16;
+	default:
+		return CMX_OPS_BF16;
+	}
+}
+
+static void cost_vector(struct cmx_cost *c, uint64_t ops, uint64_t floats)
+{
+	c->vector_ops = ops;
+	c->mem_bytes = floats * sizeof(float);
+	c->op_class = CMX_OPS_F32;
+	c->efficiency = CMX_EFF_VECTOR;
+}
+
+static void cost_embed(const struct cmx_k_embed *a, struct cmx_cost *c)
+{
+	uint64_t n = (uint64_t)a->tokens * a->hidden;
+
+	cost_vector(c, n, n);
+	c->mem_bytes += a->tokens * cmx_tensor_bytes(a->type, a->hidden);
+}
+
+static void cost_matmul(const struct cmx_k_matmul *a, struct cmx_cost *c)
+{
+	uint64_t out = (uint64_t)a->tokens * a->heads * a->rows;
+	uint64_t in = (uint64_t)a->tokens * (a->x_head ? a->heads : 1) * a->k;
+
+	c->cube_ops = 2 * out * a->k;
+	c->vector_ops = a->res ? out : 0;
+	c->mem_bytes = a->heads * cmx_tensor_bytes(a->type, (uint64_t)a->rows * a->k) +
+		       (in + out + (a->res ? out : 0)) * sizeof(float);
+	c->op_class = op_class(a->type);
+	c->efficiency = CMX_EFF_GEMM;
+}
+
+static void cost_glu(const struct cmx_k_glu *a, struct cmx_cost *c)
+{
+	uint64_t out = (uint64_t)a->tokens * a->rows, w = (uint64_t)a->rows * a->k;
+
+	c->cube_ops = 4 * out * a->k;
+	c->vector_ops = OPS_SILU * out;
+	c->mem_bytes = cmx_tensor_bytes(a->gate_type, w) + cmx_tensor_bytes(a->up_type, w) +
+		       ((uint64_t)a->tokens * a->k + out) * sizeof(float);
+	c->op_class = op_class(a->gate_type);
+	c->efficiency = CMX_EFF_GEMM;
+}
+
+static void cost_expert_glu(const struct cmx_k_expert_glu *a, uint32_t n_active,
+			    struct cmx_cost *c)
+{
+	uint64_t slots = (uint64_t)a->tokens * a->n_used, w = (uint64_t)a->rows * a->k;
+
+	c->cube_ops = 4 * slots * a->rows * a->k;
+	c->vector_ops = OPS_SILU * slots * a->rows;
+	c->mem_bytes = n_active * (cmx_tensor_bytes(a->gate_type, w) +
+				   cmx_tensor_bytes(a->up_type, w)) +
+		       slots * (a->k + a->rows) * sizeof(float);
+	c->op_class = op_class(a->gate_type);
+	c->efficiency = CMX_EFF_GEMM;
+}
+
+static void cost_expert_down(const struct cmx_k_expert_down *a, uint32_t n_active,
+			     struct cmx_cost *c)
+{
+	uint64_t slots = (uint64_t)a->tokens * a->n_used;
+
+	c->cube_ops = 2 * slots * a->rows * a->k;
+	c->mem_bytes = n_active * cmx_tensor_bytes(a->type, (uint64_t)a->rows * a->k) +
+		       slots * (a->k + a->rows) * sizeof(float);
+	c->op_class = op_class(a->type);
+	c->efficiency = CMX_EFF_GEMM;
+}
+
+/* Keys and values are read once per QUERY_TILE tokens, up to the last one's position. */
+static uint64_t key_rows(uint32_t pos, uint32_t tokens)
+{
+	uint64_t rows = 0;
+
+	for (uint32_t t = 0; t < tokens; t += QUERY_TILE)
+		rows += (uint64_t)pos + (tokens - t < QUERY_TILE ? tokens : t + QUERY_TILE);
+	return rows;
+}
+
+static void cost_attention(const struct cmx_k_attention *a, struct cmx_cost *c)
+{
+	uint64_t pairs = (uint64_t)a->tokens * a->pos + (uint64_t)a->tokens * (a->tokens + 1) / 2;
+	uint64_t row = (uint64_t)(a->k1_head ? a->heads : 1) * a->d1 + a->d2;
+	uint64_t q = (uint64_t)a->tokens * a->heads * (a->d1 + a->d2 + a->dv);
+
+	if (a->v != a->k1)
+		row += (uint64_t)(a->v_head ? a->heads : 1) * a->dv;
+	c->cube_ops = 2 * pairs * a->heads * (a->d1 + a->d2 + a->dv);
+	c->vector_ops = OPS_SOFTMAX * pairs * a->heads;
+	c->mem_bytes = (key_rows(a->pos, a->tokens) * row + q) * sizeof(float);
+	c->op_class = CMX_OPS_F32;
+	c->efficiency = CMX_EFF_ATTENTION;
+}
+
+static void cost_norm(const struct cmx_k_norm *a, struct cmx_cost *c)
+{
+	uint64_t n = (uint64_t)a->tokens * a->dim;
+
+	cost_vector(c, OPS_NORM * n, 2 * n + a->dim);
+}
+
+static void cost_rope_table(const struct cmx_k_rope_table *a, struct cmx_cost *c)
+{
+	uint64_t n = (uint64_t)a->positions * a->dim;
+
+	cost_vector(c, OPS_ANGLE * n, n);
+}
+
+static void cost_rope(const struct cmx_k_rope *a, struct cmx_cost *c)
+{
+	uint64_t n = (uint64_t)a->tokens * a->heads * a->rope;
+
+	cost_vector(c, OPS_ROPE * n, 2 * n + (uint64_t)a->tokens * a->rope);
+}
+
+static void cost_kv_store(const struct cmx_k_kv_store *a, struct cmx_cost *c)
+{
+	uint64_t n = a->tokens, row = a->kv_lora + a->rope;
+
+	cost_vector(c, n * (OPS_NORM * a->kv_lora + OPS_ROPE * a->rope),
+		    n * (2 * row + a->rope) + a->kv_lora);
+}
+
+static void cost_gate(const struct cmx_k_gate *a, struct cmx_cost *c)
+{
+	uint64_t n = (uint64_t)a->tokens * a->n_expert;
+
+	cost_vector(c, n * (OPS_GATE + a->n_used), n + (a->bias ? a->n_expert : 0) +
+		    2 * (uint64_t)a->tokens * a->n_used);
+}
+
+static void cost_plan(const struct cmx_k_plan *a, struct cmx_cost *c)
+{
+	uint64_t n = (uint64_t)a->tokens * a->n_used;
+
+	cost_vector(c, 4 * n + 3 * a->n_expert, 4 * n + a->n_expert);
+}
+
+static void cost_combine(const struct cmx_k_combine *a, struct cmx_cost *c)
+{
+	uint64_t n = (uint64_t)a->tokens * a->hidden, terms = a->n_used + (a->shared ? 1 : 0);
+
+	cost_vector(c, n * (2 * a->n_used + 2),
+		    n * (terms + 2) + 2 * (uint64_t)a->tokens * a->n_used);
+}
+
+static void cost_sample(const struct cmx_k_sample *a, struct cmx_cost *c)
+{
+	uint64_t n = a->vocab;
+
+	if (a->temp > 0)
+		cost_vector(c, n * (OPS_SOFTMAX + (a->top_p < 1 ? 32 : 0)), 4 * n);
+	else
+		cost_vector(c, n, n);
+}
+
+void cmx_npu_cost(enum cmx_npu_id id, const void *args, uint32_t n_active,
+		     struct cmx_cost *cost)
+{
+	*cost = (struct cmx_cost){ 0 };
+	switch (id) {
+	case CMX_NPU_EMBED:
+		cost_embed(args, cost);
+		break;
+	case CMX_NPU_NORM:
+		cost_norm(args, cost);
+		break;
+	case CMX_NPU_MATMUL:
+		cost_matmul(args, cost);
+		break;
+	case CMX_NPU_GLU:
+		cost_glu(args, cost);
+		break;
+	case CMX_NPU_EXPERT_GLU:
+		cost_expert_glu(args, n_active, cost);
+		break;
+	case CMX_NPU_EXPERT_DOWN:
+		cost_expert_down(args, n_active, cost);
+		break;
+	case CMX_NPU_ROPE_TABLE:
+		cost_rope_table(args, cost);
+		break;
+	case CMX_NPU_ROPE:
+		cost_rope(args, cost);
+		break;
+	case CMX_NPU_KV_STORE:
+		cost_kv_store(args, cost);
+		break;
+	case CMX_NPU_ATTENTION:
+		cost_attention(args, cost);
+		break;
+	case CMX_NPU_GATE:
+		cost_gate(args, cost);
+		break;
+	case CMX_NPU_PLAN:
+		cost_plan(args, cost);
+		break;
+	case CMX_NPU_COMBINE:
+		cost_combine(args, cost);
+		break;
+	case CMX_NPU_SAMPLE:
+		cost_sample(args, cost);
+		break;
+	case CMX_NPU_COUNT:
+		break;
+	}
+}
+
+bool cmx_npu_cost_is_data(enum cmx_npu_id id)
+{
+	return id == CMX_NPU_EXPERT_GLU || id == CMX_NPU_EXPERT_DOWN;
+}
+
+/* One token alone already needs this many experts. */
+uint32_t cmx_npu_min_active(enum cmx_npu_id id, const void *args)
+{
+	if (id == CMX_NPU_EXPERT_GLU)
+		return ((const struct cmx_k_expert_glu *)args)->n_used;
+	if (id == CMX_NPU_EXPERT_DOWN)
+		return ((const struct cmx_k_expert_down *)args)->n_used;
+	return 0;
+}
+
+uint32_t cmx_npu_active(enum cmx_npu_id id, const void *args)
+{
+	if (id == CMX_NPU_EXPERT_GLU)
+		return ((const struct cmx_k_expert_glu *)args)->plan->n_active;
+	if (id == CMX_NPU_EXPERT_DOWN)
+		return ((const struct cmx_k_expert_down *)args)->plan->n_active;
+	return 0;
+}
+
+static uint64_t tiles(uint32_t rows)
+{
+	return (rows + CMX_ROW_TILE - 1) / CMX_ROW_TILE;
+}
+
+uint64_t cmx_npu_units(enum cmx_npu_id id, const void *args)
+{
+	switch (id) {
+	case CMX_NPU_EMBED:
+		return ((const struct cmx_k_embed *)args)->tokens;
+	case CMX_NPU_NORM:
+		return ((const struct cmx_k_norm *)args)->tokens;
+	case CMX_NPU_MATMUL:
+		return tiles(((const struct cmx_k_matmul *)args)->rows) *
+		       ((const struct cmx_k_matmul *)args)->heads;
+	case CMX_NPU_GLU:
+		return tiles(((const struct cmx_k_glu *)args)->rows);
+	case CMX_NPU_EXPERT_GLU:
+		return tiles(((const struct cmx_k_expert_glu *)args)->rows) *
+		       ((const struct cmx_k_expert_glu *)args)->n_used;
+	case CMX_NPU_EXPERT_DOWN:
+		return tiles(((const struct cmx_k_expert_down *)args)->rows) *
+		       ((const struct cmx_k_expert_down *)args)->n_used;
+	case CMX_NPU_ROPE_TABLE:
+		return ((const struct cmx_k_rope_table *)args)->dim / 2;
+	case CMX_NPU_ROPE:
+		return (uint64_t)((const struct cmx_k_rope *)args)->tokens *
+		       ((const struct cmx_k_rope *)args)->heads;
+	case CMX_NPU_KV_STORE:
+		return ((const struct cmx_k_kv_store *)args)->tokens;
+	case CMX_NPU_ATTENTION:
+		return (uint64_t)((const struct cmx_k_attention *)args)->tokens *
+		       ((const struct cmx_k_attention *)args)->heads;
+	case CMX_NPU_GATE:
+		return ((const struct cmx_k_gate *)args)->tokens;
+	case CMX_NPU_COMBINE:
+		return ((const struct cmx_k_combine *)args)->tokens;
+	default:
+		return 1;
+	}
+}

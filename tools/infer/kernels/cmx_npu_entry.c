@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cmx_npu_entry.h"
+
+#include "cmx_level.h"
+#include "cmx_npu_cost.h"
+
+#define RUN(base) \
+static int run_##base(struct cmx_launch_ctx *lc, const void *args, uint32_t block) \
+{ \
+	CMX_K(cmx_k_##base)(args, block, cmx_launch_grid(lc)); \
+	return 0; \
+}
+
+/* The true cost, known now that the gate has chosen. */
+#define POST(ID, base) \
+static int post_##base(struct cmx_launch_ctx *lc, const void *args) \
+{ \
+	struct cmx_cost cost; \
+ \
+	cmx_npu_cost(CMX_NPU_##ID, args, cmx_npu_active(CMX_NPU_##ID, args), &cost); \
+	return cmx_launch_set_cost(lc, &cost); \
+}
+
+RUN(embed)
+RUN(norm)
+RUN(matmul)
+RUN(glu)
+RUN(expert_glu)
+RUN(expert_down)
+RUN(rope_table)
+RUN(rope)
+RUN(kv_store)
+RUN(attention)
+RUN(gate)
+RUN(plan)
+RUN(combine)
+RUN(sample)
+POST(EXPERT_GLU, expert_glu)
+POST(EXPERT_DOWN, expert_down)
+
+#define ENTRY(id, base, after) \
+	[CMX_NPU_##id] = { .name = "cmx." #base, .run = run_##base, .post = (after), \
+			   .flags = CMX_KERNEL_LOCAL, .args_size = sizeof(struct cmx_k_##base) }
+
+const struct cmx_kernel_desc CMX_K(cmx_npu_entry)[CMX_NPU_COUNT] = {
+	ENTRY(EMBED, embed, NULL),
+	ENTRY(NORM, norm, NULL),
+	ENTRY(MATMUL, matmul, NULL),
+	ENTRY(GLU, glu, NULL),
+	ENTRY(EXPERT_GLU, expert_glu, post_expert_glu),
+	ENTRY(EXPERT_DOWN, expert_down, post_expert_down),
+	ENTRY(ROPE_TABLE, rope_table, NULL),
+	ENTRY(ROPE, rope, NULL),
+	ENTRY(KV_STORE, kv_store, NULL),
+	ENTRY(ATTENTION, attention, NULL),
+	ENTRY(GATE, gate, NULL),
+	ENTRY(PLAN, plan, NULL),
+	ENTRY(COMBINE, combine, NULL),
+	ENTRY(SAMPLE, sample, NULL),
+};
+
+#define FITS(base) \
+	_Static_assert(sizeof(struct cmx_k_##base) <= CMX_LAUNCH_MAX_ARGS, "fits a launch")
+
+FITS(embed);
+FITS(norm);
+FITS(matmul);
+FITS(glu);
+FITS(expert_glu);
+FITS(expert_down);
+FITS(rope_table);
+FITS(rope);
+FITS(kv_store);
+FITS(attention);
+FITS(gate);
+FITS(plan);
+FITS(combine);
+FITS(sample);
