@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef HOST_DIE_H
+#define HOST_DIE_H
+
+#include "cmx_die.h"
+
+/* Grid of every launch. */
+extern uint32_t host_die_blocks;
+
+#endif
