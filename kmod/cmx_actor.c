@@ -75,6 +75,12 @@ void cmx_actor_free(struct cmx_actor *actor)
 	cmx_timeline_kick(tl);
 }
 
+/* Nothing in the rings, in flight, or sent by a launch and not there yet. */
+static bool cmx_member_is_idle(const struct cmx_member *member)
+{
+	return !member->busy && list_empty(&member->parcels);
+}
+
 static int cmx_actor_arm(struct cmx_actor *actor, struct cmx_file *file,
 			 const struct drm_cmx_run *args)
 {
@@ -97,7 +103,7 @@ static int cmx_actor_arm(struct cmx_actor *actor, struct cmx_file *file,
 		cmx_heap_push(&tl->heap, &actor->node);
 		return 0;
 	case CMX_UNTIL_IDLE:
-		return !actor->member->busy;
+		return cmx_member_is_idle(actor->member);
 	default:
 		return 0;
 	}
@@ -184,6 +190,8 @@ void cmx_member_progress(struct cmx_member *member)
 
 void cmx_member_idle(struct cmx_member *member)
 {
+	if (!cmx_member_is_idle(member))
+		return;
 	cmx_member_release(member, CMX_UNTIL_IDLE, CMX_RUN_DONE);
 }
 

@@ -146,6 +146,8 @@ static u32 cmx_check_copy(const struct cmx_cmd *cmd)
 	if (copy->dst_pitch < copy->len || copy->src_pitch < copy->len ||
 	    copy->dst_pitch > CMX_MAX_LEN || copy->src_pitch > CMX_MAX_LEN || !copy->rows)
 		return UB_CR_LOC_OPERATION_ERR;
+	if (copy->rows > CMX_MAX_SG_LIST)
+		return UB_CR_LOC_LEN_ERR;
 	return copy->rows <= CMX_MAX_LEN / copy->len ? UB_CR_SUCCESS : UB_CR_LOC_LEN_ERR;
 }
 

@@ -253,8 +253,8 @@ static void cmx_queue_idle(struct cmx_queue *q)
 	if (!q->busy || q->num_inflight || !list_empty(&q->starved) || !list_empty(&q->pending))
 		return;
 	q->busy = false;
-	if (!--q->member->busy)
-		cmx_member_idle(q->member);
+	q->member->busy--;
+	cmx_member_idle(q->member);
 }
 
 static void cmx_queue_post(struct cmx_queue *q, u64 user_ctx, u8 opcode, u32 status, u8 flags)

@@ -162,30 +162,52 @@ static bool cmx_record_ok(const struct cmx_launch *launch, u32 i, u64 duration)
 	return !i || record->at_ps >= launch->records[i - 1].at_ps;
 }
 
-static int cmx_record_mapped(struct cmx_file *file, const struct cmx_record *record)
+/* All of a range, at the cost of at most @spans translations, which it counts down. */
+static int cmx_record_range(struct cmx_vm *vm, u64 va, u64 len, u32 access, u32 *spans)
 {
 	struct cmx_span span;
+	int ret;
+
+	if (va + len < va)
+		return -EINVAL;
+	for (; len; va += span.len, len -= span.len) {
+		if (!*spans)
+			return -EMSGSIZE;
+		--*spans;
+		ret = cmx_vm_translate(vm, va, len, access, &span);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int cmx_record_mapped(struct cmx_file *file, const struct cmx_record *record, u32 *spans)
+{
+	struct cmx_span span;
+	int ret;
 
 	guard(rwsem_read)(&file->vm.lock);
-	if (cmx_vm_check(&file->vm, record->va, record->len, CMX_MAP_WRITE, &span))
-		return -EREMOTEIO;
-	if (record->opcode != UB_OP_WRITE)
-		return span.bo->flags & CMX_BO_NO_DATA ? -EOPNOTSUPP : 0;
-	if (record->flags & CMX_RECORD_DONE)
-		return 0;
-	return cmx_vm_check(&file->vm, record->src_va, record->len, CMX_MAP_READ, &span);
+	if (record->opcode != UB_OP_WRITE) {
+		ret = cmx_vm_check(&file->vm, record->va, record->len, CMX_MAP_WRITE, &span);
+		return !ret && span.bo->flags & CMX_BO_NO_DATA ? -EOPNOTSUPP : ret;
+	}
+	ret = cmx_record_range(&file->vm, record->va, record->len, CMX_MAP_WRITE, spans);
+	if (ret || record->flags & CMX_RECORD_DONE)
+		return ret;
+	return cmx_record_range(&file->vm, record->src_va, record->len, CMX_MAP_READ, spans);
 }
 
 static u32 cmx_launch_check_records(struct cmx_launch *launch, u64 duration)
 {
 	struct cmx_file *file = launch->cmd->queue->obj.file;
+	u32 spans = 2 * CMX_MAX_SPANS;
 
 	/* They are sorted: the first one tells whether the promise was kept. */
 	if (launch->num_records && launch->records[0].at_ps < cmx_launch_entry(launch)->first_ps)
 		return CMX_CR_KERNEL_ERR;
 	for (u32 i = 0; i < launch->num_records; i++) {
 		if (cmx_record_ok(launch, i, duration) &&
-		    !cmx_record_mapped(file, &launch->records[i]))
+		    !cmx_record_mapped(file, &launch->records[i], &spans))
 			continue;
 		launch->cmd->imm = i;
 		return CMX_CR_RECORD_ERR;
@@ -258,8 +280,9 @@ static int cmx_record_charge(struct cmx_launch *launch, const struct cmx_record 
 	struct cmx_span span;
 	int ret;
 
+	/* All of it was checked when the outcome came, and is again when it arrives. */
 	guard(rwsem_read)(&file->vm.lock);
-	if (cmx_vm_check(&file->vm, record->va, record->len, CMX_MAP_WRITE, &span))
+	if (cmx_vm_translate(&file->vm, record->va, record->len, CMX_MAP_WRITE, &span))
 		return -EREMOTEIO;
 	x.to = span.bo->entity->index;
 	ret = cmx_time_transfer(&q->member->timeline->servers, &x);
@@ -297,6 +320,7 @@ static void cmx_parcel_free(struct cmx_parcel *parcel)
 	cmx_heap_remove(&tl->heap, &parcel->node);
 	cmx_heap_unreserve(&tl->heap);
 	list_del(&parcel->link);
+	cmx_member_idle(parcel->member);
 	kfree(parcel);
 }
 

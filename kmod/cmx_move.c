@@ -350,6 +350,7 @@ int cmx_move_start(struct cmx_cmd *cmd, u64 *done)
 	struct cmx_transfer x = {};
 	struct cmx_bytes bytes;
 	struct cmx_ends ends;
+	u32 spans = 0;
 	int ret;
 
 	*done = cmd->queue->member->timeline->now;
@@ -357,6 +358,9 @@ int cmx_move_start(struct cmx_cmd *cmd, u64 *done)
 	while (cmx_cmd_at(cmd, &c, &bytes)) {
 		bool first = !c.done;
 
+		/* A list of ranges of many mappings each could keep us here for hours. */
+		if (++spans > CMX_MAX_SPANS)
+			return -EMSGSIZE;
 		ret = bytes.len ? cmx_bytes_translate(vm, &bytes, &ends) : -EREMOTEIO;
 		if (!ret)
 			ret = cmx_charge_add(cmd, &ends, first, &x, done);

@@ -90,9 +90,10 @@ static void cmx_queue_leave(struct cmx_queue *q)
 	list_del_init(&q->starved);
 	xa_erase(&member->queues, q->args.doorbell);
 	tl->queues--;
-	if (q->busy && !--member->busy)
-		cmx_member_idle(member);
+	if (q->busy)
+		member->busy--;
 	q->busy = false;
+	cmx_member_idle(member);
 	q->detached = true;
 	cmx_timeline_kick(tl);
 }

@@ -202,6 +202,7 @@ static int cmx_run_enter(struct cmx_run *run)
 	if (run->cq && cmx_cq_bind(run->cq, member))
 		return cmx_refuse(run->file, -EINVAL, "object", run->args->object, 0,
 				  "a completion ring of another timeline");
+	cmx_batches_reap(member->timeline);
 	if (batch) {
 		cmx_batch_settle(batch, &run->outcomes);
 		run->settled = true;

@@ -6,6 +6,7 @@
  */
 #include <linux/math64.h>
 #include <linux/minmax.h>
+#include <linux/nospec.h>
 #include <linux/overflow.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
@@ -160,10 +161,11 @@ int cmx_time_launch(struct cmx_servers *servers, u32 entity, u32 cube, u32 vecto
 	const struct cmx_entity *e = servers->machine->entities[entity];
 	const struct cmx_profile *p = e->profile;
 	struct cmx_server *server = cmx_server(servers, entity);
-	u32 eff = cost->efficiency;
+	u32 eff = array_index_nospec(cost->efficiency, CMX_EFF_CLASSES);
+	u32 ops = array_index_nospec(cost->op_class, CMX_OPS_CLASSES);
 	u64 compute, begin, mem, end;
 
-	compute = max(cmx_time_cores(cost->cube_ops, p->cube_rate[cost->op_class], cube,
+	compute = max(cmx_time_cores(cost->cube_ops, p->cube_rate[ops], cube,
 				     p->cube_cores, p->compute_permille[eff]),
 		      cmx_time_cores(cost->vector_ops, p->vector_rate, vector, p->vector_cores,
 				     p->compute_permille[eff]));

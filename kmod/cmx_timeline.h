@@ -216,7 +216,7 @@ void cmx_actor_release(struct cmx_actor *actor, u32 status);
 void cmx_actor_run(struct cmx_actor *actor);
 /** cmx_member_progress() - an entry of the member completed. */
 void cmx_member_progress(struct cmx_member *member);
-/** cmx_member_idle() - the member's last busy queue became idle. */
+/** cmx_member_idle() - something ended: when all is idle, those who wait for it are done. */
 void cmx_member_idle(struct cmx_member *member);
 /** cmx_actors_forget() - @cq is going: nobody waits for it any more. */
 void cmx_actors_forget(struct cmx_member *member, struct cmx_cq *cq);

@@ -202,7 +202,7 @@ struct drm_cmx_info_limits {
 	__u32 max_inflight;
 	/** @max_sge: gather or scatter elements inside an entry. */
 	__u32 max_sge;
-	/** @max_sg_list: elements of a CMX_OP_COPY_SG list. */
+	/** @max_sg_list: elements of a CMX_OP_COPY_SG list, rows of a CMX_OP_COPY_2D. */
 	__u32 max_sg_list;
 	/** @max_inline: inline bytes of an entry. */
 	__u32 max_inline;
