@@ -11,7 +11,7 @@ struct cmx_file;
 
 #define CMX_ARRAY_MAX_STRIDE	4096
 
-/**
+/*
  * cmx_array_check() - whether an array's stride is usable.
  * @file: client
  * @field: UAPI name of the stride
@@ -20,9 +20,9 @@ struct cmx_file;
  */
 int cmx_array_check(struct cmx_file *file, const char *field, const struct drm_cmx_array *array,
 		    size_t min);
-/** cmx_array_get() - copy element @index in; -E2BIG for a non-zero unknown tail. */
+/* cmx_array_get() - copy element @index in; -E2BIG for a non-zero unknown tail. */
 int cmx_array_get(const struct drm_cmx_array *array, u32 index, void *element, size_t size);
-/** cmx_array_put() - copy element @index out; bytes past @size are cleared. */
+/* cmx_array_put() - copy element @index out; bytes past @size are cleared. */
 int cmx_array_put(const struct drm_cmx_array *array, u32 index, const void *element, size_t size);
 
 #endif

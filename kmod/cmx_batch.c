@@ -3,6 +3,7 @@
 #include <linux/minmax.h>
 #include <linux/overflow.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -266,9 +267,21 @@ void cmx_batch_fill(const struct cmx_batch *batch, u32 i, struct drm_cmx_launch 
 	       entry->args_size);
 }
 
+/* The whole client ended or became another program, not one thread of it alone. */
+static bool cmx_batch_client_ended(const struct cmx_batch *batch)
+{
+	const struct task_struct *owner = batch->owner;
+
+	return !(READ_ONCE(owner->flags) & PF_EXITING) ||
+	       READ_ONCE(owner->signal->flags) & SIGNAL_GROUP_EXIT;
+}
+
 /* Its launches end as cancelled, at their bounds. */
 static void cmx_batch_cancel(struct cmx_batch *batch)
 {
+	/* The file's end, which tells the peers, finds no batch any more. */
+	if (cmx_batch_client_ended(batch))
+		batch->member->held_work = true;
 	for (u32 i = 0; i < batch->count; i++) {
 		struct cmx_launch *launch = batch->launches[i];
 

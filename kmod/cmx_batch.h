@@ -45,26 +45,26 @@ struct cmx_outcomes {
 	struct cmx_record **records;
 };
 
-/** cmx_outcomes_copy() - from user memory; no lock held. */
+/* cmx_outcomes_copy() - from user memory; no lock held. */
 int cmx_outcomes_copy(struct cmx_file *file, const struct drm_cmx_array *array,
 		      struct cmx_outcomes *outcomes);
 void cmx_outcomes_free(struct cmx_outcomes *outcomes);
 
 /* All with the timeline's lock held. */
 
-/** cmx_batch_find() - the calling thread's batch of this member, or NULL. */
+/* cmx_batch_find() - the calling thread's batch of this member, or NULL. */
 struct cmx_batch *cmx_batch_find(struct cmx_member *member);
-/** cmx_batch_settle() - take the outcomes; the batch is over. */
+/* cmx_batch_settle() - take the outcomes; the batch is over. */
 void cmx_batch_settle(struct cmx_batch *batch, struct cmx_outcomes *outcomes);
-/** cmx_batch_take() - hand launches to the calling thread; ERR_PTR(-ENOMEM). */
+/* cmx_batch_take() - hand launches to the calling thread; ERR_PTR(-ENOMEM). */
 struct cmx_batch *cmx_batch_take(struct cmx_member *member, struct cmx_actor *actor, u32 max);
-/** cmx_batch_return() - the thread did not get it: undo cmx_batch_take(). */
+/* cmx_batch_return() - the thread did not get it: undo cmx_batch_take(). */
 void cmx_batch_return(struct cmx_batch *batch);
-/** cmx_batch_fill() - what the thread is told about launch @i. */
+/* cmx_batch_fill() - what the thread is told about launch @i. */
 void cmx_batch_fill(const struct cmx_batch *batch, u32 i, struct drm_cmx_launch *out);
-/** cmx_batches_reap() - fail batches whose threads have ended. */
+/* cmx_batches_reap() - fail batches whose threads have ended. */
 void cmx_batches_reap(struct cmx_timeline *tl);
-/** cmx_batches_drop() - the member goes. */
+/* cmx_batches_drop() - the member goes. */
 void cmx_batches_drop(struct cmx_member *member);
 
 #endif

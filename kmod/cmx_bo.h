@@ -57,7 +57,7 @@ static inline void cmx_bo_put(struct cmx_bo *bo)
 	drm_gem_object_put(&bo->base);
 }
 
-/**
+/*
  * cmx_bo_access() - kernel address of bytes of a BO.
  * @bo: not CMX_BO_NO_DATA
  * @offset: first byte
@@ -78,7 +78,7 @@ struct cmx_piece {
 	unsigned long count;
 };
 
-/**
+/*
  * cmx_bo_piece() - piece that page @index of a BO is in.
  * @bo: not CMX_BO_NO_DATA
  * @index: page number
@@ -87,19 +87,19 @@ struct cmx_piece {
  */
 int cmx_bo_piece(struct cmx_bo *bo, unsigned long index, bool back, struct cmx_piece *piece);
 
-/** cmx_bo_mmap() - set up a VMA whose vm_pgoff counts from the BO's mmap offset. */
+/* cmx_bo_mmap() - set up a VMA whose vm_pgoff counts from the BO's mmap offset. */
 int cmx_bo_mmap(struct cmx_bo *bo, struct vm_area_struct *vma);
 extern const struct vm_operations_struct cmx_bo_vm_ops;
 
-/** cmx_bo_export() - BO as a dma-buf, DRM's export hook. */
+/* cmx_bo_export() - BO as a dma-buf, DRM's export hook. */
 struct dma_buf *cmx_bo_export(struct drm_gem_object *obj, int flags);
-/** cmx_bo_import() - DRM's import hook: takes only what the same device exported. */
+/* cmx_bo_import() - DRM's import hook: takes only what the same device exported. */
 struct drm_gem_object *cmx_bo_import(struct drm_device *drm, struct dma_buf *dma_buf);
 
-/** cmx_zero_init() - make the zeros that memory never touched reads as. */
+/* cmx_zero_init() - make the zeros that memory never touched reads as. */
 int cmx_zero_init(void);
 void cmx_zero_exit(void);
-/** cmx_zero_page() - first page of them; never written. */
+/* cmx_zero_page() - first page of them; never written. */
 struct page *cmx_zero_page(void);
 
 #endif

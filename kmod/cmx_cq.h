@@ -52,14 +52,14 @@ static inline struct cmx_cq *to_cmx_cq(struct cmx_object *obj)
 	return container_of(obj, struct cmx_cq, obj);
 }
 
-/** cmx_cq_bind() - bind to @member; -EINVAL: bound to another, -ENOENT: destroyed. */
+/* cmx_cq_bind() - bind to @member; -EINVAL: bound to another, -ENOENT: destroyed. */
 int cmx_cq_bind(struct cmx_cq *cq, struct cmx_member *member);
-/** cmx_cq_reserve() - promise one entry; false: no room (never with CMX_CQ_OVERFLOW_ERROR). */
+/* cmx_cq_reserve() - promise one entry; false: no room (never with CMX_CQ_OVERFLOW_ERROR). */
 bool cmx_cq_reserve(struct cmx_cq *cq);
 void cmx_cq_unreserve(struct cmx_cq *cq);
-/** cmx_cq_post() - write a completion at virtual @cqe->time_ps; the promise is kept. */
+/* cmx_cq_post() - write a completion at virtual @cqe->time_ps; the promise is kept. */
 void cmx_cq_post(struct cmx_cq *cq, const struct cmx_cqe *cqe, bool solicited);
-/** cmx_member_refill() - the clients may have read: starved queues become pending. */
+/* cmx_member_refill() - the clients may have read: starved queues become pending. */
 void cmx_member_refill(struct cmx_member *member);
 
 #endif

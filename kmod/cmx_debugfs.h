@@ -5,7 +5,7 @@
 
 struct cmx_device;
 
-/** cmx_debugfs_init() - add files; DRM removes them with the device. */
+/* cmx_debugfs_init() - add files; DRM removes them with the device. */
 void cmx_debugfs_init(struct cmx_device *cdev);
 
 #endif

@@ -71,19 +71,19 @@ static inline struct cmx_machine *to_cmx_machine(struct device *dev)
 	return container_of(dev, struct cmx_machine, dev);
 }
 
-/** cmx_machine_create() - build @nodes nodes of @profile and register all devices. */
+/* cmx_machine_create() - build @nodes nodes of @profile and register all devices. */
 struct cmx_machine *cmx_machine_create(const struct cmx_profile *profile, u32 nodes);
-/** cmx_machine_destroy() - unregister; memory goes with the last references. */
+/* cmx_machine_destroy() - unregister; memory goes with the last references. */
 void cmx_machine_destroy(struct cmx_machine *machine);
 
-/** cmx_entity_alloc() - entity @index of @machine, initialised, not yet on the bus. */
+/* cmx_entity_alloc() - entity @index of @machine, initialised, not yet on the bus. */
 struct cmx_entity *cmx_entity_alloc(struct cmx_machine *machine, u32 index);
-/** cmx_entity_charge() - account @bytes of capacity; -ENOSPC leaves it alone. */
+/* cmx_entity_charge() - account @bytes of capacity; -ENOSPC leaves it alone. */
 int cmx_entity_charge(struct cmx_entity *entity, u64 bytes);
 void cmx_entity_uncharge(struct cmx_entity *entity, u64 bytes);
-/** cmx_entity_free_bytes() - capacity not charged at the moment. */
+/* cmx_entity_free_bytes() - capacity not charged at the moment. */
 u64 cmx_entity_free_bytes(struct cmx_entity *entity);
-/** cmx_entity_get() - entity by user-given @index (speculation safe), or NULL. */
+/* cmx_entity_get() - entity by user-given @index (speculation safe), or NULL. */
 struct cmx_entity *cmx_entity_get(struct cmx_machine *machine, u32 index);
 
 #endif

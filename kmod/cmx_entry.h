@@ -14,14 +14,14 @@ struct cmx_cmd;
 #define CMX_MAX_INLINE		128
 #define CMX_MAX_SGE		8
 
-/**
+/*
  * cmx_entry_check() - form of a copied entry: fields, flags, sizes; not its addresses.
  *
  * Return: enum ub_cr_status.
  */
 u32 cmx_entry_check(const struct cmx_cmd *cmd, u32 queue_class);
 
-/** cmx_exec_opcodes() - bit map of the opcodes carried out. */
+/* cmx_exec_opcodes() - bit map of the opcodes carried out. */
 void cmx_exec_opcodes(u64 bits[4]);
 
 #endif

@@ -31,7 +31,7 @@ struct cmx_event_list {
 };
 
 void cmx_event_list_init(struct cmx_event_list *list);
-/** cmx_event_post() - add an event; never fails, never sleeps. */
+/* cmx_event_post() - add an event; never fails, never sleeps. */
 void cmx_event_post(struct cmx_file *file, u32 type, u32 object, u32 code, u64 time_ps, u64 value);
 
 #endif

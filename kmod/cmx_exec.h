@@ -9,14 +9,14 @@ struct cmx_cmd;
 struct cmx_file;
 struct cmx_timeline;
 
-/**
+/*
  * cmx_cmd_start() - issue a command whose event was taken from the heap.
  *
  * Return: 0, or -ENOMEM: nothing was done, the event is back in the heap.
  */
 int cmx_cmd_start(struct cmx_cmd *cmd);
 
-/**
+/*
  * cmx_cmd_apply() - let a command take effect; its event is still in the heap.
  * @budget: bytes that may still be moved in this slice
  *
@@ -24,7 +24,7 @@ int cmx_cmd_start(struct cmx_cmd *cmd);
  */
 int cmx_cmd_apply(struct cmx_cmd *cmd, size_t *budget);
 
-/**
+/*
  * cmx_word_update() - atomic read-modify-write of 4 or 8 bytes of device memory.
  * @op: UB_OP_CAS to UB_OP_FXOR
  * @old: out: value before

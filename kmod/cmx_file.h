@@ -100,22 +100,22 @@ struct cmx_file {
 	atomic64_t copy_ps;
 };
 
-/** cmx_file_open() - DRM's open hook. */
+/* cmx_file_open() - DRM's open hook. */
 int cmx_file_open(struct drm_device *drm, struct drm_file *drm_file);
-/** cmx_file_close() - DRM's postclose hook. */
+/* cmx_file_close() - DRM's postclose hook. */
 void cmx_file_close(struct drm_device *drm, struct drm_file *drm_file);
-/** cmx_file_show_fdinfo() - DRM's fdinfo hook. */
+/* cmx_file_show_fdinfo() - DRM's fdinfo hook. */
 void cmx_file_show_fdinfo(struct drm_printer *p, struct drm_file *drm_file);
-/** cmx_file_check_limits() - refuse module parameters out of range. */
+/* cmx_file_check_limits() - refuse module parameters out of range. */
 int cmx_file_check_limits(void);
 
-/** cmx_file_charge() - count @n more of @limit; -EMFILE leaves it alone. */
+/* cmx_file_charge() - count @n more of @limit; -EMFILE leaves it alone. */
 int cmx_file_charge(struct cmx_file *file, enum cmx_limit limit, u32 n);
 void cmx_file_uncharge(struct cmx_file *file, enum cmx_limit limit, u32 n);
-/** cmx_file_limit() - most of @limit a file may hold (module parameter). */
+/* cmx_file_limit() - most of @limit a file may hold (module parameter). */
 u32 cmx_file_limit(enum cmx_limit limit);
 
-/**
+/*
  * cmx_refuse() - remember why the calling thread's call is refused.
  * @file: client
  * @error: negative errno

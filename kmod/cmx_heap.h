@@ -55,12 +55,12 @@ struct cmx_heap {
 };
 
 void cmx_heap_fini(struct cmx_heap *heap);
-/** cmx_heap_reserve() - room for one more owner; may sleep; -ENOMEM. */
+/* cmx_heap_reserve() - room for one more owner; may sleep; -ENOMEM. */
 int cmx_heap_reserve(struct cmx_heap *heap);
-/** cmx_heap_unreserve() - an owner is gone; its node must not be in the heap. */
+/* cmx_heap_unreserve() - an owner is gone; its node must not be in the heap. */
 void cmx_heap_unreserve(struct cmx_heap *heap);
 void cmx_heap_push(struct cmx_heap *heap, struct cmx_heap_node *node);
-/** cmx_heap_remove() - take @node out if it is in. */
+/* cmx_heap_remove() - take @node out if it is in. */
 void cmx_heap_remove(struct cmx_heap *heap, struct cmx_heap_node *node);
 
 static inline struct cmx_heap_node *cmx_heap_first(const struct cmx_heap *heap)

@@ -10,7 +10,7 @@ struct file;
 long cmx_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
 long cmx_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
 
-/** cmx_check_zero() - refuse a reserved field that is not zero. */
+/* cmx_check_zero() - refuse a reserved field that is not zero. */
 static inline int cmx_check_zero(struct cmx_file *file, const char *field, u64 value)
 {
 	if (likely(!value))
@@ -18,7 +18,7 @@ static inline int cmx_check_zero(struct cmx_file *file, const char *field, u64 v
 	return cmx_refuse(file, -EINVAL, field, value, 0, "reserved, must be zero");
 }
 
-/** cmx_check_flags() - refuse flags that are not in @known. */
+/* cmx_check_flags() - refuse flags that are not in @known. */
 static inline int cmx_check_flags(struct cmx_file *file, const char *field, u64 value, u64 known)
 {
 	if (likely(!(value & ~known)))

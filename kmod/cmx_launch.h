@@ -68,23 +68,23 @@ struct cmx_parcel {
 
 /* All with the timeline's lock held; 0 or -ENOMEM (the event stays, try again). */
 
-/** cmx_launch_start() - issue a launch. */
+/* cmx_launch_start() - issue a launch. */
 int cmx_launch_start(struct cmx_cmd *cmd);
-/** cmx_launch_settle() - at its bound: 1: the outcome is missing. */
+/* cmx_launch_settle() - at its bound: 1: the outcome is missing. */
 int cmx_launch_settle(struct cmx_cmd *cmd);
-/** cmx_launch_outcome() - its outcome is in. */
+/* cmx_launch_outcome() - its outcome is in. */
 void cmx_launch_outcome(struct cmx_launch *launch);
-/** cmx_launch_send() - send the next record. */
+/* cmx_launch_send() - send the next record. */
 int cmx_launch_send(struct cmx_launch *launch);
-/** cmx_parcel_apply() - a record arrives; -EAGAIN: the slice is used up. */
+/* cmx_parcel_apply() - a record arrives; -EAGAIN: the slice is used up. */
 int cmx_parcel_apply(struct cmx_parcel *parcel, size_t *budget);
-/** cmx_launch_alloc() - state for @cmd, with its arguments' cost. */
+/* cmx_launch_alloc() - state for @cmd, with its arguments' cost. */
 int cmx_launch_alloc(struct cmx_cmd *cmd);
-/** cmx_launch_free() - with its command. */
+/* cmx_launch_free() - with its command. */
 void cmx_launch_free(struct cmx_launch *launch);
-/** cmx_batch_forget() - @launch goes away while a thread has it. */
+/* cmx_batch_forget() - @launch goes away while a thread has it. */
 void cmx_batch_forget(struct cmx_launch *launch);
-/** cmx_parcels_drop() - the member goes: what it sent is lost. */
+/* cmx_parcels_drop() - the member goes: what it sent is lost. */
 void cmx_parcels_drop(struct cmx_member *member);
 
 #endif

@@ -37,7 +37,7 @@ struct cmx_bytes {
 
 /* Statuses below: 0, -EFAULT or -EACCES at the source, -EREMOTEIO at the destination. */
 
-/**
+/*
  * cmx_bytes_move() - move a part of @bytes.
  * @tl: timeline, for waiters on what is written
  * @moved: out: how much
@@ -48,7 +48,7 @@ struct cmx_bytes {
 int cmx_bytes_move(struct cmx_vm *vm, const struct cmx_bytes *bytes, struct cmx_timeline *tl,
 		   u64 *moved, size_t *budget);
 
-/**
+/*
  * cmx_move_start() - check that all of a command's bytes are mapped and charge them.
  * @done: out: when the last arrive
  *
@@ -56,17 +56,17 @@ int cmx_bytes_move(struct cmx_vm *vm, const struct cmx_bytes *bytes, struct cmx_
  */
 int cmx_move_start(struct cmx_cmd *cmd, u64 *done);
 
-/**
+/*
  * cmx_move_apply() - move what is left of a command's bytes.
  *
  * Return: status, -EAGAIN when @budget is used up, -ENOMEM.
  */
 int cmx_move_apply(struct cmx_cmd *cmd, size_t *budget);
 
-/** cmx_move_load_list() - copy the list of a CMX_OP_COPY_SG; status or -ENOMEM. */
+/* cmx_move_load_list() - copy the list of a CMX_OP_COPY_SG; status or -ENOMEM. */
 int cmx_move_load_list(struct cmx_cmd *cmd);
 
-/** cmx_vm_read() - copy from device memory to kernel memory; status or -ENOMEM. */
+/* cmx_vm_read() - copy from device memory to kernel memory; status or -ENOMEM. */
 int cmx_vm_read(struct cmx_vm *vm, u64 va, void *to, size_t len);
 
 #endif

@@ -41,29 +41,29 @@ struct cmx_object {
 	const struct cmx_object_ops *ops;
 };
 
-/** cmx_object_init() - @obj with one reference, not yet reachable. */
+/* cmx_object_init() - @obj with one reference, not yet reachable. */
 void cmx_object_init(struct cmx_object *obj, struct cmx_file *file, u32 type,
 		     const struct cmx_object_ops *ops);
-/**
+/*
  * cmx_object_reserve() - charge the type's limit and reserve a handle in @obj->handle;
  * lookups do not find it yet.  Undone by cmx_object_unreserve().
  */
 int cmx_object_reserve(struct cmx_object *obj);
 void cmx_object_unreserve(struct cmx_object *obj);
-/** cmx_object_publish() - make the reserved handle visible; the handle takes the reference. */
+/* cmx_object_publish() - make the reserved handle visible; the handle takes the reference. */
 void cmx_object_publish(struct cmx_object *obj);
-/** cmx_object_get() - reference to @handle of @type, or NULL. */
+/* cmx_object_get() - reference to @handle of @type, or NULL. */
 struct cmx_object *cmx_object_get(struct cmx_file *file, u32 type, u32 handle);
 void cmx_object_put(struct cmx_object *obj);
-/**
+/*
  * cmx_object_use() - as cmx_object_get(), and counts a user in the same step, so that
  * DESTROY cannot come between.  Undone by cmx_object_unuse().
  */
 struct cmx_object *cmx_object_use(struct cmx_file *file, u32 type, u32 handle);
 void cmx_object_unuse(struct cmx_object *obj);
-/** cmx_object_destroy() - remove the handle: -ENOENT, or -EBUSY while it has users. */
+/* cmx_object_destroy() - remove the handle: -ENOENT, or -EBUSY while it has users. */
 int cmx_object_destroy(struct cmx_file *file, u32 type, u32 handle);
-/** cmx_object_destroy_all() - at close: queues first, then what they used. */
+/* cmx_object_destroy_all() - at close: queues first, then what they used. */
 void cmx_object_destroy_all(struct cmx_file *file);
 
 #endif

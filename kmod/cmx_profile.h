@@ -85,7 +85,7 @@ struct cmx_profile {
 	struct cmx_path_speed write[CMX_PATH_KINDS];
 };
 
-/** cmx_profile_builtin() - the profile a supernode has when none is loaded. */
+/* cmx_profile_builtin() - the profile a supernode has when none is loaded. */
 const struct cmx_profile *cmx_profile_builtin(void);
 
 #endif

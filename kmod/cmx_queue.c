@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/err.h>
 #include <linux/log2.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 
 #include "cmx_batch.h"
@@ -445,6 +446,30 @@ static void cmx_queue_describe(struct cmx_queue *q, struct drm_cmx_queue_query *
 	}
 	if (args->waiting == CMX_WAITING_OUTCOME && cmd->launch->batch)
 		args->owner = task_pid_vnr(cmd->launch->batch->owner);
+}
+
+void cmx_queue_show(struct seq_file *m, struct cmx_queue *q)
+{
+	static const char * const waiting[] = {
+		[CMX_WAITING_NOTHING] = "nothing",
+		[CMX_WAITING_ENTRY] = "an entry",
+		[CMX_WAITING_MEMORY] = "memory",
+		[CMX_WAITING_CQ] = "room for completions",
+		[CMX_WAITING_OUTCOME] = "an outcome",
+		[CMX_WAITING_STATE] = "its state",
+		[CMX_WAITING_RECEIVE] = "a receive entry",
+		[CMX_WAITING_COMPLETION] = "a completion",
+	};
+	struct drm_cmx_queue_query state;
+
+	cmx_queue_describe(q, &state);
+	seq_printf(m, "\t\tqueue %u entity %u state %u head %u tail %u inflight %u waits for %s",
+		   q->obj.handle, q->args.entity, state.state, state.head, state.tail,
+		   state.inflight, waiting[state.waiting]);
+	if (state.waiting == CMX_WAITING_MEMORY)
+		seq_printf(m, " at %#llx condition %u value %#llx", state.wait_va,
+			   state.wait_cond, state.wait_value);
+	seq_putc(m, '\n');
 }
 
 static struct cmx_queue *cmx_queue_get(struct cmx_file *file, u32 handle)

@@ -14,6 +14,7 @@
 struct cmx_launch;
 struct cmx_rq;
 struct cmx_timeline;
+struct seq_file;
 
 #define CMX_MAX_INFLIGHT	64
 
@@ -144,20 +145,22 @@ static inline const struct cmx_entry_header *cmx_cmd_header(const struct cmx_cmd
 
 /* All with the timeline's lock held. */
 
-/** cmx_queue_pend() - have the queue's next entry fetched before the clock moves. */
+/* cmx_queue_pend() - have the queue's next entry fetched before the clock moves. */
 void cmx_queue_pend(struct cmx_queue *q);
-/** cmx_timeline_pump() - fetch for all pending queues; 0 or -ENOMEM (try again). */
+/* cmx_timeline_pump() - fetch for all pending queues; 0 or -ENOMEM (try again). */
 int cmx_timeline_pump(struct cmx_timeline *tl);
-/** cmx_queue_fail() - to UB_QUEUE_ERROR; entries left will be flushed. */
+/* cmx_queue_fail() - to UB_QUEUE_ERROR; entries left will be flushed. */
 void cmx_queue_fail(struct cmx_queue *q, u32 status);
-/** cmx_cmd_finish() - @cmd is over at the clock's time: completion, next entry. */
+/* cmx_cmd_finish() - @cmd is over at the clock's time: completion, next entry. */
 void cmx_cmd_finish(struct cmx_cmd *cmd);
-/** cmx_cmd_complete_at() - let @cmd take effect and complete at @time. */
+/* cmx_cmd_complete_at() - let @cmd take effect and complete at @time. */
 void cmx_cmd_complete_at(struct cmx_cmd *cmd, u64 time);
-/** cmx_queue_chain() - take the next entry ahead if it is a launch; NULL: it is not. */
+/* cmx_queue_chain() - take the next entry ahead if it is a launch; NULL: it is not. */
 struct cmx_cmd *cmx_queue_chain(struct cmx_queue *q);
-/** cmx_cmd_free() - back to the timeline's pool; it must not be in the heap. */
+/* cmx_cmd_free() - back to the timeline's pool; it must not be in the heap. */
 void cmx_cmd_free(struct cmx_cmd *cmd);
+/* cmx_queue_show() - a line for debugfs. */
+void cmx_queue_show(struct seq_file *m, struct cmx_queue *q);
 void cmx_cmd_cache_fini(struct cmx_timeline *tl);
 int cmx_cmd_cache_create(void);
 void cmx_cmd_cache_destroy(void);

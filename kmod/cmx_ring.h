@@ -39,13 +39,13 @@ struct cmx_shared {
 	bool revoked;
 };
 
-/** cmx_shared_create() - zeroed pages, charged to the file's ring pages. */
+/* cmx_shared_create() - zeroed pages, charged to the file's ring pages. */
 struct cmx_shared *cmx_shared_create(struct cmx_file *file, size_t size, bool writable);
-/** cmx_shared_revoke() - end the client's view (zap, uncharge) and drop the owner's reference. */
+/* cmx_shared_revoke() - end the client's view (zap, uncharge) and drop the owner's reference. */
 void cmx_shared_revoke(struct cmx_shared *shared);
-/** cmx_shared_put() - drop a VMA's or a lookup's reference. */
+/* cmx_shared_put() - drop a VMA's or a lookup's reference. */
 void cmx_shared_put(struct cmx_shared *shared);
-/** cmx_shared_offset() - file offset for mmap(). */
+/* cmx_shared_offset() - file offset for mmap(). */
 u64 cmx_shared_offset(struct cmx_shared *shared);
 
 #endif

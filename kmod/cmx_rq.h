@@ -45,18 +45,18 @@ static inline struct cmx_rq *to_cmx_rq(struct cmx_object *obj)
 	return container_of(obj, struct cmx_rq, obj);
 }
 
-/**
+/*
  * cmx_receive_start() - match a message with a receive entry.
  *
  * Return: 1 matched (or nothing to match); 0 the command waits, or was completed with
  * an error.
  */
 int cmx_receive_start(struct cmx_cmd *cmd);
-/** cmx_receive_finish() - the message is over: the receiver's completion. */
+/* cmx_receive_finish() - the message is over: the receiver's completion. */
 void cmx_receive_finish(struct cmx_cmd *cmd);
-/** cmx_rq_unwait() - the message goes away: undo cmx_receive_start(). */
+/* cmx_rq_unwait() - the message goes away: undo cmx_receive_start(). */
 void cmx_rq_unwait(struct cmx_cmd *cmd);
-/** cmx_member_receive() - rings that got entries: their messages are due again. */
+/* cmx_member_receive() - rings that got entries: their messages are due again. */
 void cmx_member_receive(struct cmx_member *member);
 
 #endif

@@ -12,7 +12,7 @@ enum cmx_step {
 	CMX_STEP_BLOCKED,	/* this thread can do nothing until something changes */
 };
 
-/**
+/*
  * cmx_member_slice() - carry out a bounded number of events in the calling thread.
  * @member: only its commands are carried out
  * @actor: return early when its wait is over; may be NULL

@@ -50,7 +50,7 @@ struct cmx_transfer {
 	u64 done;
 };
 
-/**
+/*
  * cmx_time_transfer() - charge a transfer to the resources it uses.
  *
  * Transfers must be charged in the order of the virtual clock.
@@ -58,7 +58,7 @@ struct cmx_transfer {
  */
 int cmx_time_transfer(struct cmx_servers *servers, struct cmx_transfer *x);
 
-/**
+/*
  * cmx_time_launch() - duration of a launch that starts at @start.
  * @cube: cube cores of its queue
  * @vector: vector cores of its queue
@@ -70,10 +70,10 @@ int cmx_time_transfer(struct cmx_servers *servers, struct cmx_transfer *x);
 int cmx_time_launch(struct cmx_servers *servers, u32 entity, u32 cube, u32 vector,
 		    const struct cmx_cost *cost, u64 start, u64 *done);
 
-/** cmx_time_issue() - time from one entry's issue to the next one's. */
+/* cmx_time_issue() - time from one entry's issue to the next one's. */
 u64 cmx_time_issue(const struct cmx_servers *servers);
 
-/** cmx_time_extrapolated() - whether @bytes is outside what the paths were fitted on. */
+/* cmx_time_extrapolated() - whether @bytes is outside what the paths were fitted on. */
 bool cmx_time_extrapolated(u64 bytes);
 
 #endif

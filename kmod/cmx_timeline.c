@@ -160,6 +160,18 @@ struct cmx_timeline *cmx_timeline_from_fd(int fd)
 	return tl;
 }
 
+static void cmx_member_show(struct seq_file *m, struct cmx_member *member)
+{
+	struct cmx_queue *q;
+	unsigned long bit;
+
+	seq_printf(m, "\tmember uasid %u handle %u busy %u launches %u sleepers %u\n",
+		   member->obj.file->uasid, member->obj.handle, member->busy,
+		   member->num_launches, member->sleepers);
+	xa_for_each(&member->queues, bit, q)
+		cmx_queue_show(m, q);
+}
+
 static void cmx_timeline_show_one(struct seq_file *m, struct cmx_timeline *tl)
 {
 	struct cmx_member *member;
@@ -170,9 +182,7 @@ static void cmx_timeline_show_one(struct seq_file *m, struct cmx_timeline *tl)
 	seq_printf(m, "\tbatches %u commands %llu launches %llu bytes %llu\n", tl->num_batches,
 		   tl->commands, tl->launches, tl->bytes);
 	list_for_each_entry(member, &tl->members, link)
-		seq_printf(m, "\tmember uasid %u handle %u busy %u launches %u sleepers %u\n",
-			   member->obj.file->uasid, member->obj.handle, member->busy,
-			   member->num_launches, member->sleepers);
+		cmx_member_show(m, member);
 	mutex_unlock(&tl->lock);
 }
 

@@ -172,57 +172,57 @@ static inline bool cmx_timeline_free_running(const struct cmx_timeline *tl)
 	return tl->flags & CMX_TIMELINE_FREE_RUNNING;
 }
 
-/**
+/*
  * cmx_member_get() - reference to the file's membership of @handle (0: default).
  * @field: UAPI name of the handle, for a refusal
  *
  * Return: membership, or ERR_PTR(-ENOENT, -ENOMEM).
  */
 struct cmx_member *cmx_member_get(struct cmx_file *file, const char *field, u32 handle);
-/** cmx_member_use() - the same, counted as a user (cmx_object_use()). */
+/* cmx_member_use() - the same, counted as a user (cmx_object_use()). */
 struct cmx_member *cmx_member_use(struct cmx_file *file, const char *field, u32 handle);
-/** cmx_timeline_create() - a clock at 0, or ERR_PTR(-ENOMEM). */
+/* cmx_timeline_create() - a clock at 0, or ERR_PTR(-ENOMEM). */
 struct cmx_timeline *cmx_timeline_create(struct cmx_device *cdev, u32 flags);
 void cmx_timeline_put(struct cmx_timeline *tl);
-/** cmx_timeline_fd() - close-on-exec file descriptor that holds a reference. */
+/* cmx_timeline_fd() - close-on-exec file descriptor that holds a reference. */
 int cmx_timeline_fd(struct cmx_timeline *tl);
-/** cmx_timeline_from_fd() - reference to what @fd holds, or ERR_PTR(-EBADF, -EINVAL). */
+/* cmx_timeline_from_fd() - reference to what @fd holds, or ERR_PTR(-EBADF, -EINVAL). */
 struct cmx_timeline *cmx_timeline_from_fd(int fd);
-/** cmx_member_close() - at the file's close, after its handles: leave the default timeline. */
+/* cmx_member_close() - at the file's close, after its handles: leave the default timeline. */
 void cmx_member_close(struct cmx_file *file);
-/** cmx_member_kick() - have the member's sleeping threads look again; any context. */
+/* cmx_member_kick() - have the member's sleeping threads look again; any context. */
 void cmx_member_kick(struct cmx_member *member);
-/** cmx_timeline_kick() - the same for all members; any context. */
+/* cmx_timeline_kick() - the same for all members; any context. */
 void cmx_timeline_kick(struct cmx_timeline *tl);
-/** cmx_timelines_kick() - the same for all timelines of a device. */
+/* cmx_timelines_kick() - the same for all timelines of a device. */
 void cmx_timelines_kick(struct cmx_device *cdev);
 void cmx_timeline_show(struct seq_file *m);
 
-/** cmx_member_publish() - status page: time, flags, need_wakeup. */
+/* cmx_member_publish() - status page: time, flags, need_wakeup. */
 void cmx_member_publish(struct cmx_member *member);
-/** cmx_timeline_publish() - the same for all members. */
+/* cmx_timeline_publish() - the same for all members. */
 void cmx_timeline_publish(struct cmx_timeline *tl);
-/** cmx_member_doorbells() - queues whose bits are set become pending; true if there were any. */
+/* cmx_member_doorbells() - queues whose bits are set become pending; true if there were any. */
 bool cmx_member_doorbells(struct cmx_member *member);
 
 /* Actors; the timeline's lock is held. */
 int cmx_actor_add(struct cmx_member *member, u32 *id);
 void cmx_actor_free(struct cmx_actor *actor);
-/** cmx_actor_wait() - @actor begins to wait; 1 if its condition holds already. */
+/* cmx_actor_wait() - @actor begins to wait; 1 if its condition holds already. */
 int cmx_actor_wait(struct cmx_actor *actor, struct cmx_file *file, const struct drm_cmx_run *args);
-/** cmx_actor_release() - its wait is over with @status; the clock stands. */
+/* cmx_actor_release() - its wait is over with @status; the clock stands. */
 void cmx_actor_release(struct cmx_actor *actor, u32 status);
-/** cmx_actor_run() - it runs again, whatever it was. */
+/* cmx_actor_run() - it runs again, whatever it was. */
 void cmx_actor_run(struct cmx_actor *actor);
-/** cmx_member_progress() - an entry of the member completed. */
+/* cmx_member_progress() - an entry of the member completed. */
 void cmx_member_progress(struct cmx_member *member);
-/** cmx_member_idle() - something ended: when all is idle, those who wait for it are done. */
+/* cmx_member_idle() - something ended: when all is idle, those who wait for it are done. */
 void cmx_member_idle(struct cmx_member *member);
-/** cmx_actors_forget() - @cq is going: nobody waits for it any more. */
+/* cmx_actors_forget() - @cq is going: nobody waits for it any more. */
 void cmx_actors_forget(struct cmx_member *member, struct cmx_cq *cq);
-/** cmx_timeline_poll_over() - nothing is there: release actors that poll. */
+/* cmx_timeline_poll_over() - nothing is there: release actors that poll. */
 void cmx_timeline_poll_over(struct cmx_timeline *tl);
-/** cmx_timeline_stall() - nothing can happen: release every actor. */
+/* cmx_timeline_stall() - nothing can happen: release every actor. */
 void cmx_timeline_stall(struct cmx_timeline *tl);
 
 #endif

@@ -51,17 +51,17 @@ struct cmx_span {
 };
 
 void cmx_vm_init(struct cmx_vm *vm);
-/** cmx_vm_fini() - drop all mappings. */
+/* cmx_vm_fini() - drop all mappings. */
 void cmx_vm_fini(struct cmx_vm *vm, struct cmx_file *file);
 
-/**
+/*
  * cmx_vm_translate() - first contiguous piece of [@va, @va + @len).
  *
  * Return: 0; -EFAULT when @va is not mapped, -EACCES when not for @access (CMX_MAP_*).
  */
 int cmx_vm_translate(struct cmx_vm *vm, u64 va, u64 len, u32 access, struct cmx_span *span);
 
-/**
+/*
  * cmx_vm_check() - whether all of [@va, @va + @len) is mapped for @access.
  * @span: out: its first piece
  *

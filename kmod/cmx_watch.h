@@ -46,16 +46,16 @@ struct cmx_watch {
 
 bool cmx_cond_holds(u32 cond, u64 memory, u64 value);
 
-/**
+/*
  * cmx_watch_arm() - wait for a u64 of the address space, unless the comparison holds.
  *
  * Return: 1 it holds, nothing is armed; 0 armed; -EFAULT, -EACCES, -EOPNOTSUPP
  * (CMX_BO_NO_DATA), -ENOMEM.
  */
 int cmx_watch_arm(struct cmx_watch *watch, struct cmx_vm *vm, u64 va);
-/** cmx_watch_cancel() - stop waiting, armed or fired; the timeline lock is held. */
+/* cmx_watch_cancel() - stop waiting, armed or fired; the timeline lock is held. */
 void cmx_watch_cancel(struct cmx_watch *watch);
-/**
+/*
  * cmx_watch_notify() - bytes of a BO were written at virtual @time.
  * @from: timeline of the writer; its lock is held
  */

@@ -536,7 +536,7 @@ struct cmx_cqe {
 };
 
 #define CMX_CQE_RECV		(1U << 0)	/* belongs to a receive ring */
-#define CMX_CQE_MARKER		(1U << 1)	/* flush or suspend marker: user_ctx means nothing */
+#define CMX_CQE_MARKER		(1U << 1)	/* flush or suspend marker, no user_ctx */
 #define CMX_CQE_EXTRAPOLATED	(1U << 2)	/* time outside the range of the calibration */
 
 /** enum cmx_status - statuses beside enum ub_cr_status. */
@@ -1149,7 +1149,7 @@ struct drm_cmx_destroy {
 /* --------------------------------------------------------------------- timelines */
 
 #define CMX_TIMELINE_FREE_RUNNING	(1U << 0)	/* does not wait for actors; approximate */
-#define CMX_TIMELINE_NONDETERMINISTIC	(1U << 1)	/* out: a message from another timeline came */
+#define CMX_TIMELINE_NONDETERMINISTIC	(1U << 1)	/* out: another timeline interfered */
 
 /** struct drm_cmx_timeline_create - create a virtual clock.  EMFILE: too many. */
 struct drm_cmx_timeline_create {
@@ -1265,7 +1265,7 @@ enum drm_cmx_until {
 enum drm_cmx_run_status {
 	/** @CMX_RUN_DONE: the condition is met; the actor runs again. */
 	CMX_RUN_DONE = 0,
-	/** @CMX_RUN_BATCH: @launches has work; re-enter with its outcomes.  The actor still waits. */
+	/** @CMX_RUN_BATCH: @launches has work; re-enter with outcomes; the actor still waits. */
 	CMX_RUN_BATCH,
 	/** @CMX_RUN_STALL: all actors wait and nothing is left that could end it. */
 	CMX_RUN_STALL,
