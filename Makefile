@@ -2,7 +2,7 @@
 #
 # CMX: top-level build.
 #
-#   make              module for the running kernel's headers is NOT built; lib + tools + tests are
+#   make              lib, tools and tests (not the module)
 #   make lib          libcmxdrv                                  (libcmxdrv/build.mk)
 #   make tools        the cmx command                            (tools/build.mk)
 #   make tests        unit tests, in-VM test programs, benches   (tests/build.mk)
@@ -27,7 +27,8 @@
 #     dependencies (-MMD) read back by this file for every name in OBJS_ALL, so a fragment
 #     does OBJS_ALL += $(its objects). $(call objs,SOURCES) turns sources into object names;
 #   - sets flags per target, e.g.  $(B)/obj/tools/%.o: CPPFLAGS += -Ilibcmxdrv/include
-#     (never by changing the global CFLAGS, CPPFLAGS, LDFLAGS, LDLIBS);
+#     (never by changing the global CFLAGS, CPPFLAGS, LDFLAGS, LDLIBS), and those for linking with
+#     "private", else the libraries a program depends on get them too when they are made for it;
 #   - links with  $(LINK) -o $@ $(filter %.o,$^) $(LDLIBS)   and has targets depend on real files.
 # libcmxdrv/build.mk defines LIBCMXDRV_SO ($(B)/lib/libcmxdrv.so) and LIBCMXDRV_A, which the later
 # fragments may depend on. Use the rpath-free form: the runners set LD_LIBRARY_PATH.

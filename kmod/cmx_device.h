@@ -11,6 +11,14 @@
 struct cmx_machine;
 struct drm_driver;
 
+/*
+ * Lock order, outer first: cmx_file.default_lock, a timeline's lock (what is below it: see
+ * cmx_timeline.h), cmx_cq.bind_lock, cmx_vm.lock, cmx_bo.lock, cmx_bo.watch_lock.  The
+ * spinlocks of a file (handles, extack) are innermost, as is the event list's, which also
+ * nests in cmx_device.files_lock.  Faults run under the mmap lock and take cmx_bo.lock,
+ * cmx_shared.lock and cmx_file.scratch_lock: user memory is touched under none of these.
+ */
+
 /**
  * struct cmx_device - one accel minor.
  */

@@ -97,12 +97,15 @@ void cmx_file_uncharge(struct cmx_file *file, enum cmx_limit limit, u32 n)
 static int cmx_file_link(struct cmx_file *file)
 {
 	struct cmx_device *cdev = file->cdev;
+	int err = -ENODEV;
 
-	guard(spinlock)(&cdev->files_lock);
-	if (cdev->gone)
-		return -ENODEV;
-	list_add_tail(&file->link, &cdev->files);
-	return 0;
+	spin_lock(&cdev->files_lock);
+	if (!cdev->gone) {
+		list_add_tail(&file->link, &cdev->files);
+		err = 0;
+	}
+	spin_unlock(&cdev->files_lock);
+	return err;
 }
 
 int cmx_file_open(struct drm_device *drm, struct drm_file *drm_file)

@@ -8,6 +8,7 @@
  * instead, so that a client's late loads and stores hit nothing.
  */
 #include <linux/mm.h>
+#include <linux/mman.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
@@ -126,14 +127,10 @@ static int cmx_shared_mmap(struct cmx_file *file, struct cmx_shared *shared,
 	    vma_pages(vma) != shared->size >> PAGE_SHIFT)
 		return cmx_refuse(file, -EINVAL, "length", vma->vm_end - vma->vm_start,
 				  shared->size, "a ring is mapped as a whole");
-	if (!(vma->vm_flags & VM_SHARED))
-		return cmx_refuse(file, -EINVAL, "flags", 0, 0,
-				  "only MAP_SHARED of a file opened for writing");
-	if (vma->vm_flags & VM_EXEC)
-		return cmx_refuse(file, -EPERM, "prot", 0, 0, "not executable");
 	if (!shared->writable) {
 		if (vma->vm_flags & VM_WRITE)
-			return cmx_refuse(file, -EPERM, "prot", 0, 0, "read-only");
+			return cmx_refuse(file, -EPERM, "prot", PROT_WRITE, PROT_READ,
+					  "this part of a ring is read-only");
 		clear |= VM_MAYWRITE;
 	}
 
@@ -195,11 +192,26 @@ static void cmx_mmap_lookup(struct cmx_file *file, struct vm_area_struct *vma, s
 	drm_vma_offset_unlock_lookup(manager);
 }
 
+static int cmx_mmap_check(struct cmx_file *file, const struct vm_area_struct *vma)
+{
+	if (!(vma->vm_flags & VM_SHARED))
+		return cmx_refuse(file, -EINVAL, "flags", MAP_PRIVATE, MAP_SHARED,
+				  "only MAP_SHARED of a file opened for writing");
+	if (vma->vm_flags & VM_EXEC)
+		return cmx_refuse(file, -EPERM, "prot", PROT_EXEC, PROT_READ | PROT_WRITE,
+				  "device memory is not executable");
+	return 0;
+}
+
 static int cmx_mmap_file(struct cmx_file *file, struct vm_area_struct *vma)
 {
 	struct cmx_shared *shared;
 	struct cmx_bo *bo;
+	int err;
 
+	err = cmx_mmap_check(file, vma);
+	if (err)
+		return err;
 	cmx_mmap_lookup(file, vma, &bo, &shared);
 	if (shared)
 		return cmx_mmap_shared(file, shared, vma);

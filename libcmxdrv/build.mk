@@ -21,7 +21,7 @@ LIB_ALL += $(LIBCMXDRV_SO) $(LIBCMXDRV_A) $(CMXDRV_PC)
 
 $(CMXDRV_OBJS): CPPFLAGS += $(CMXDRV_CPPFLAGS) -DCMXDRV_VERSION='"$(CMXDRV_VERSION)"'
 
-$(B)/lib/$(CMXDRV_SONAME): LDLIBS += $(CMXDRV_LIBS)
+$(B)/lib/$(CMXDRV_SONAME): private LDLIBS += $(CMXDRV_LIBS)
 $(B)/lib/$(CMXDRV_SONAME): $(CMXDRV_OBJS) libcmxdrv/libcmxdrv.map
 	@$(call say,LD,$@)
 	@mkdir -p $(@D)

@@ -5,5 +5,6 @@ ifneq ($(SAN),1)
 -include tests/kselftest/build.mk
 -include tests/lib/build.mk
 -include tests/models/build.mk
+-include tests/infer/build.mk
 -include tests/bench/build.mk
 endif

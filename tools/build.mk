@@ -19,7 +19,7 @@ $(CMX_OBJS): CPPFLAGS += $(CMXDRV_CPPFLAGS) -Itools/cmx
 $(B)/obj/tools/cmx/cmx.o: CPPFLAGS += $(CMX_COMMANDS:%=-DCMX_COMMAND_%)
 $(B)/obj/tools/cmx/cmx.o: $(wildcard tools/*/build.mk)
 
-$(CMX_BIN): LDLIBS += -L$(B)/lib -lcmxdrv $(CMX_LIBS) -lm -lpthread
+$(CMX_BIN): private LDLIBS += -L$(B)/lib -lcmxdrv $(CMX_LIBS) -lm -lpthread
 $(CMX_BIN): $(CMX_OBJS) $(LIBCMXDRV_SO)
 	@$(call say,LD,$@)
 	@mkdir -p $(@D)

@@ -433,8 +433,9 @@ struct drm_cmx_unmap {
  * removed, the addresses stay valid and show private scratch memory.
  *
  * Submitting: write the slots, store @tail with release order, set the queue's bit in
- * the doorbell page (atomic OR), full barrier, read @need_wakeup of the timeline's
- * status page, and call DRM_IOCTL_CMX_WAKE if it is not zero.  A runner that is about
+ * the doorbell page (atomic OR with release order: the tail is seen before the bit),
+ * full barrier, read @need_wakeup of the timeline's status page, and call
+ * DRM_IOCTL_CMX_WAKE if it is not zero.  A runner that is about
  * to sleep sets @need_wakeup, does a full barrier, looks at the doorbells once more
  * and sleeps only if there are none: one of the two sees the other.
  */

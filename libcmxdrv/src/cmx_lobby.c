@@ -11,6 +11,9 @@
 #include "cmx_ctx.h"
 #include "cmx_exec.h"
 
+#define LOBBY_MISSES	8
+#define LOBBY_RETRY	64
+
 static void inject_init(struct cmx_inject *inject)
 {
 	const char *text = secure_getenv("CMX_INJECT_DELAY_MS");
@@ -57,12 +60,24 @@ void cmx_lobby_fini(struct cmx_lobby *lobby)
 	pthread_mutex_destroy(&lobby->lock);
 }
 
-/* Caller holds the lock. */
+/* Something for sleepers to see. Caller holds the lock. */
 static void lobby_event(struct cmx_lobby *lobby)
 {
-	__atomic_store_n(&lobby->events, lobby->events + 1, __ATOMIC_RELAXED);
+	lobby->events++;
 	if (lobby->sleepers)
 		pthread_cond_broadcast(&lobby->work);
+}
+
+/*
+ * A launch of a single block leaves no block to take: all that a woken thread could do is
+ * to fetch another batch, which bounds may allow or not. Where that has failed again and
+ * again, try it now and then only. Caller holds the lock.
+ */
+static void lobby_event_single(struct cmx_lobby *lobby)
+{
+	lobby->events++;
+	if (lobby->sleepers && (lobby->misses < LOBBY_MISSES || !(lobby->events % LOBBY_RETRY)))
+		pthread_cond_signal(&lobby->work);
 }
 
 /* The rest of a chain after a failure. Caller holds the lock. */
@@ -88,7 +103,10 @@ static void lobby_start(struct cmx_lobby *lobby, struct cmx_exec *exec)
 	}
 	exec->ready = true;
 	pthread_cond_signal(&exec->frame->changed);
-	lobby_event(lobby);
+	if (exec->launch->grid > 1 || exec->frame->count > 1)
+		lobby_event(lobby);
+	else
+		lobby_event_single(lobby);
 }
 
 static void lobby_advance(struct cmx_lobby *lobby, struct cmx_exec *exec)
@@ -202,7 +220,9 @@ void cmx_lobby_execute(struct cmx_lobby *lobby, struct cmx_frame *frame)
 			pthread_cond_wait(&frame->changed, &lobby->lock);
 	}
 	cmx_list_del(&frame->node);
-	lobby_event(lobby);
+	/* For those that wait in cmx_lobby_help(); for the others there is nothing new. */
+	if (lobby->helpers)
+		lobby_event(lobby);
 	pthread_mutex_unlock(&lobby->lock);
 }
 
@@ -232,13 +252,23 @@ void cmx_lobby_help(struct cmx_lobby *lobby)
 	pthread_mutex_lock(&lobby->lock);
 	exec = lobby_pick(lobby);
 	seen = lobby->events;
-	lobby->sleepers++;
-	if (exec)
+	if (exec) {
 		lobby_work(lobby, exec);
-	else
+	} else {
+		lobby->helpers++;
+		lobby->sleepers++;
 		while (!cmx_list_empty(&lobby->frames) && lobby->events == seen)
 			pthread_cond_wait(&lobby->work, &lobby->lock);
-	lobby->sleepers--;
+		lobby->sleepers--;
+		lobby->helpers--;
+	}
+	pthread_mutex_unlock(&lobby->lock);
+}
+
+void cmx_lobby_fetched(struct cmx_lobby *lobby, bool batch)
+{
+	pthread_mutex_lock(&lobby->lock);
+	lobby->misses = batch ? 0 : lobby->misses + 1;
 	pthread_mutex_unlock(&lobby->lock);
 }
 

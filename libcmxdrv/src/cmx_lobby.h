@@ -30,6 +30,10 @@ struct cmx_lobby {
 	pthread_cond_t work;
 	uint64_t events;
 	uint32_t sleepers;
+	/* Sleepers that want to know when a frame goes, too. */
+	uint32_t helpers;
+	/* Runner threads' tries in a row that fetched no batch. */
+	uint32_t misses;
 	struct cmx_inject inject;
 };
 
@@ -50,6 +54,9 @@ void cmx_lobby_help(struct cmx_lobby *lobby);
 
 /* Runner threads: blocks if there are any (true), else nothing (false). */
 bool cmx_lobby_try(struct cmx_lobby *lobby);
+
+/* A runner thread's try to fetch a batch got one, or not. */
+void cmx_lobby_fetched(struct cmx_lobby *lobby, bool batch);
 
 /* The clock of the oldest frame in work, or NULL. */
 struct cmx_timeline *cmx_lobby_timeline(struct cmx_lobby *lobby);

@@ -121,6 +121,8 @@ static int run_result(struct run_state *state, const struct drm_cmx_run *run)
 	case CMX_RUN_DONE:
 		return 0;
 	case CMX_RUN_BATCH:
+		if (goal->flags & CMX_RUN_HELPER)
+			cmx_lobby_fetched(&state->ctx->lobby, true);
 		cmx_lobby_execute(&state->ctx->lobby, state->frame);
 		return 1;
 	case CMX_RUN_AGAIN:

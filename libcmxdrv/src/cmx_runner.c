@@ -26,9 +26,11 @@ static void runner_fetch(struct cmx_ctx *ctx)
 		.until = CMX_UNTIL_NONE,
 	};
 
+	if (!goal.timeline)
+		return;
+	cmx_lobby_fetched(&ctx->lobby, false);
 	/* Whatever it returns, those that wait see it too. */
-	if (goal.timeline)
-		(void)cmx_run(ctx, &goal);
+	(void)cmx_run(ctx, &goal);
 }
 
 static void *runner_main(void *arg)

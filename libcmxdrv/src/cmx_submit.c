@@ -21,19 +21,51 @@ static void queue_unlock(struct cmx_queue *q)
 		pthread_mutex_unlock(&cmx_queue_priv(q)->lock);
 }
 
-/* A full ring that a wait did not move: an error if waiting longer is of no use. */
-static int queue_check_stuck(struct cmx_queue *q, uint32_t slots)
+static const struct timespec short_pause = { .tv_nsec = 50000 };
+
+/* The completion ring is full: only other submitters, if there are any, may be reading it. */
+static int queue_wait_for_reader(struct cmx_queue *q, uint32_t slots)
 {
+	struct drm_cmx_timeline_query query;
+	int ret = cmx_timeline_query(q->timeline, &query, sizeof(query));
+
+	if (ret)
+		return ret;
+	if (query.actors > 1) {
+		nanosleep(&short_pause, NULL);
+		return 0;
+	}
+	return cmx_fail(-EDEADLK, "slots", slots, cmx_queue_space(q),
+			"queue %u has no room for %u slots: its completion ring has to be read",
+			q->handle, slots);
+}
+
+/*
+ * The ring is full and a poll did not move it. A poll is over when there is nothing to do,
+ * so wait for what the queue waits for: that ends, or is a stall.
+ */
+static int queue_wait_blocked(struct cmx_queue *q, uint32_t slots)
+{
+	struct cmx_wait_opts opts = { .timeline = q->timeline };
 	struct drm_cmx_queue_query query;
 	int ret = cmx_queue_query(q, &query, sizeof(query));
 
-	if (ret || (query.waiting != CMX_WAITING_STATE && query.waiting != CMX_WAITING_CQ))
+	if (ret)
 		return ret;
-	return cmx_fail(-EDEADLK, "slots", slots, cmx_queue_space(q),
-			"queue %u has no room for %u slots: %s", q->handle, slots,
-			query.waiting == CMX_WAITING_CQ ?
-			"its completion ring is full and has to be read first" :
-			"it is not in state READY");
+	switch (query.waiting) {
+	case CMX_WAITING_MEMORY:
+		return cmx_wait_memory(q->ctx, query.wait_va, query.wait_cond, query.wait_value,
+				       &opts);
+	case CMX_WAITING_RECEIVE:
+		return cmx_wait_idle(q->ctx, &opts);
+	case CMX_WAITING_CQ:
+		return queue_wait_for_reader(q, slots);
+	case CMX_WAITING_STATE:
+		return cmx_fail(-EDEADLK, "slots", slots, cmx_queue_space(q),
+				"queue %u has no room for %u slots: it is not in state READY",
+				q->handle, slots);
+	}
+	return 0;
 }
 
 /*
@@ -44,17 +76,15 @@ static int queue_make_room(struct cmx_queue *q, uint32_t slots)
 {
 	struct cmx_wait_opts opts = { .timeline = q->timeline };
 	uint32_t before = __atomic_load_n(&q->consumer->head, __ATOMIC_RELAXED);
-	const struct timespec pause = { .tv_nsec = 50000 };
 	int ret = cmx_wait_progress(q->ctx, &opts);
 
-	if (ret == -EBUSY) {
-		/* Another thread of the same actor waits already, and helps as well. */
-		nanosleep(&pause, NULL);
-		return 0;
-	}
-	if (ret || __atomic_load_n(&q->consumer->head, __ATOMIC_RELAXED) != before)
+	if (!ret && __atomic_load_n(&q->consumer->head, __ATOMIC_RELAXED) == before)
+		ret = queue_wait_blocked(q, slots);
+	if (ret != -EBUSY)
 		return ret;
-	return queue_check_stuck(q, slots);
+	/* Another thread of the same actor waits already, and helps as well. */
+	nanosleep(&short_pause, NULL);
+	return 0;
 }
 
 int cmx_queue_push_slow(struct cmx_queue *q, const void *entry, uint32_t flags)

@@ -212,8 +212,9 @@ int abi_kick(int fd, struct abi_clock *clock, struct abi_ring *queue)
 	struct drm_cmx_wake wake = { .timeline = clock->timeline };
 
 	abi_publish(queue);
+	/* Release: who sees the bit sees the tail. */
 	__atomic_fetch_or(&clock->doorbell[queue->doorbell / 64],
-			  1ULL << (queue->doorbell % 64), __ATOMIC_RELAXED);
+			  1ULL << (queue->doorbell % 64), __ATOMIC_RELEASE);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (!__atomic_load_n(&clock->status->need_wakeup, __ATOMIC_RELAXED))
 		return 0;

@@ -57,8 +57,8 @@ static void __attribute__((constructor)) executed_again(void)
 static void execute_again(int fd, bool closed)
 {
 	char text[32];
-	char *arguments[] = { "fork_exec", NULL };
-	char *environment[] = { text, closed ? "CMX_EXEC_CLOSED=1" : NULL, NULL };
+	char *const arguments[] = { "fork_exec", NULL };
+	char *const environment[] = { text, closed ? "CMX_EXEC_CLOSED=1" : NULL, NULL };
 
 	snprintf(text, sizeof(text), "CMX_EXEC_FD=%d", fd);
 	execve("/proc/self/exe", arguments, environment);
@@ -261,20 +261,18 @@ TEST_F(fork, passed_on)
 /* The client itself becomes another program at this point. */
 TEST_F(fork, exec_itself)
 {
+	pid_t child;
+
 	abi_world_close(&self->world);
-	switch (fork()) {
-	case -1:
-		break;
-	case 0:
+	child = fork();
+	ASSERT_GE(child, 0);
+	if (!child) {
 		if (abi_world_open(&self->world) || advance(self, variant->point))
 			_exit(40);
 		fcntl(self->world.fd, F_SETFD, 0);
 		execute_again(self->world.fd, false);
-		break;
-	default:
-		EXPECT_EQ(0, wait_for(-1) == -ECHILD);
-		break;
 	}
+	EXPECT_EQ(0, wait_for(child));
 }
 
 /* The same address space under another task is the same client. */
@@ -367,16 +365,50 @@ TEST(fork_while_running)
 	abi_world_close(&world);
 }
 
+/* Child: a member of the timeline that takes a batch and becomes another program. */
+static int leave_with_batch(int timeline, int pipe)
+{
+	struct drm_cmx_timeline_import import = { .fd = timeline };
+	struct drm_cmx_queue_create args;
+	static struct abi_runner runner;
+	struct drm_cmx_run run;
+	struct abi_clock clock;
+	union abi_entry entry;
+	struct abi_ring queue;
+	struct abi_cq cq;
+	int fd = abi_open();
+
+	if (abi_ioctl(fd, DRM_IOCTL_CMX_TIMELINE_IMPORT, &import) ||
+	    abi_clock_open(fd, import.handle, &clock) || abi_cq_create(fd, 16, 0, &cq))
+		return 50;
+	abi_queue_args(&args, CMX_QUEUE_STREAM, cq.handle);
+	args.timeline = import.handle;
+	if (abi_queue_create(fd, &args, &queue))
+		return 51;
+	abi_entry_launch(&entry, 1, 1000);
+	abi_post(&queue, &entry);
+	abi_kick(fd, &clock, &queue);
+	abi_run_args(&run, CMX_UNTIL_IDLE, 0);
+	run.timeline = import.handle;
+	abi_run_room(&run, &runner);
+	if (abi_run(fd, &run) != CMX_RUN_BATCH || write(pipe, "b", 1) != 1)
+		return 52;
+	fcntl(fd, F_SETFD, 0);
+	execlp("sleep", "sleep", "20", NULL);
+	return 53;
+}
+
 /*
- * A member of a shared timeline executes another program with a batch in its hands and
- * the file kept open: the batch will never come back, the others must not wait for it.
+ * With the file kept open the member is still one, and its actor is waited for like any
+ * that takes its time. Its end ends that, and is told.
  */
 TEST(exec_with_shared_batch)
 {
 	struct drm_cmx_timeline_export export = { 0 };
 	struct drm_cmx_actor actor = { .op = CMX_ACTOR_REMOVE };
-	struct drm_cmx_run run;
 	int fd = abi_open(), pipes[2];
+	struct cmx_event event;
+	struct drm_cmx_run run;
 	pid_t child;
 	char byte;
 
@@ -386,44 +418,20 @@ TEST(exec_with_shared_batch)
 	ASSERT_EQ(0, abi_ioctl(fd, DRM_IOCTL_CMX_ACTOR, &actor));
 	child = fork();
 	ASSERT_GE(child, 0);
-	if (!child) {
-		struct drm_cmx_timeline_import import = { .fd = export.fd };
-		struct drm_cmx_queue_create args;
-		static struct abi_runner runner;
-		struct abi_clock clock;
-		union abi_entry entry;
-		struct abi_ring queue;
-		struct abi_cq cq;
-		int own = abi_open();
-
-		if (abi_ioctl(own, DRM_IOCTL_CMX_TIMELINE_IMPORT, &import) ||
-		    abi_clock_open(own, import.handle, &clock) || abi_cq_create(own, 16, 0, &cq))
-			_exit(50);
-		abi_queue_args(&args, CMX_QUEUE_STREAM, cq.handle);
-		args.timeline = import.handle;
-		if (abi_queue_create(own, &args, &queue))
-			_exit(51);
-		abi_entry_launch(&entry, 1, 1000);
-		abi_post(&queue, &entry);
-		abi_kick(own, &clock, &queue);
-		abi_run_args(&run, CMX_UNTIL_IDLE, 0);
-		run.timeline = import.handle;
-		abi_run_room(&run, &runner);
-		if (abi_run(own, &run) != CMX_RUN_BATCH || write(pipes[1], "b", 1) != 1)
-			_exit(52);
-		fcntl(own, F_SETFD, 0);
-		execlp("sleep", "sleep", "20", NULL);
-		_exit(53);
-	}
+	if (!child)
+		_exit(leave_with_batch(export.fd, pipes[1]));
 	ASSERT_EQ(1, read(pipes[0], &byte, 1));
 	actor.op = CMX_ACTOR_ADD;
 	ASSERT_EQ(0, abi_ioctl(fd, DRM_IOCTL_CMX_ACTOR, &actor));
 	abi_run_args(&run, CMX_UNTIL_TIME, 1000000000000);
 	run.actor = actor.actor;
-	run.host_timeout_ns = 5000000000;
-	EXPECT_EQ(CMX_RUN_DONE, abi_run(fd, &run));
+	run.host_timeout_ns = 300000000;
+	EXPECT_EQ(CMX_RUN_TIMEOUT, abi_run(fd, &run));
 	kill(child, SIGKILL);
-	wait_for(child);
+	EXPECT_EQ(1000 + SIGKILL, wait_for(child));
+	run.host_timeout_ns = ABI_HOST_TIMEOUT_NS;
+	EXPECT_EQ(CMX_RUN_DONE, abi_run(fd, &run));
+	EXPECT_EQ(1, abi_event_find(fd, CMX_EVENT_PEER_DIED, &event));
 	close(fd);
 	close(export.fd);
 }

@@ -11,7 +11,7 @@ $(TLIB_OBJS) $(TLIB_BED): CPPFLAGS += $(CMXDRV_CPPFLAGS) -isystem $(HARNESS)
 $(TLIB_OBJS) $(TLIB_BED): | $(HARNESS)
 $(B)/obj/docs/example.o: CPPFLAGS += $(CMXDRV_CPPFLAGS)
 
-$(TLIB_BINS): LDLIBS += -L$(B)/lib -lcmxdrv -lpthread
+$(TLIB_BINS): private LDLIBS += -L$(B)/lib -lcmxdrv -lpthread
 $(TLIB_BINS): $(B)/tests/lib/%: $(B)/obj/tests/lib/test_%.o $(TLIB_BED) $(LIBCMXDRV_SO)
 	@$(call say,LD,$@)
 	@mkdir -p $(@D)

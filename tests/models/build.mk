@@ -6,7 +6,7 @@ TINYMOE_BIN := $(B)/tests/models/cmx_tinymoe
 
 # One rounding per operation, as the weights are defined.
 $(TINYMOE_OBJS): CFLAGS += -ffp-contract=off
-$(TINYMOE_BIN): LDLIBS += -lm
+$(TINYMOE_BIN): private LDLIBS += -lm
 $(TINYMOE_BIN): $(TINYMOE_OBJS)
 	@$(call say,LD,$@)
 	@mkdir -p $(@D)

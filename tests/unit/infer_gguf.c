@@ -145,7 +145,7 @@ TEST(start_of_file)
 	EXPECT_TRUE(refused_u32(4, 0x03000000, "big-endian"));
 	EXPECT_TRUE(refused_u64(8, 1ull << 63, "tensor count"));
 	EXPECT_TRUE(refused_u64(16, UINT64_MAX, "metadata count"));
-	EXPECT_TRUE(refused_u64(16, 60000, "pass the end"));
+	EXPECT_TRUE(refused_u64(16, 60000, "metadata key 8"));
 }
 
 TEST(alignment)
@@ -166,7 +166,7 @@ TEST(metadata_values)
 	EXPECT_TRUE(refused("bool is 2"));
 	EXPECT_TRUE(refused_u32(at.list, CMX_GGUF_ARRAY, "element type 9"));
 	EXPECT_TRUE(refused_u32(at.list, 13, "element type 13"));
-	EXPECT_TRUE(refused_u64(at.list + 4, 1ull << 62, "pass the end"));
+	EXPECT_TRUE(refused_u64(at.list + 4, 1ull << 62, "over the limit"));
 	EXPECT_TRUE(refused_u64(at.list + 12, 1ull << 31, "over the limit"));
 	EXPECT_TRUE(refused_u64(at.list + 12, 1ull << 20, "pass the end"));
 	EXPECT_TRUE(refused_u64(24, 0, "key is empty"));
@@ -249,6 +249,14 @@ static int use(struct cmx_gguf *g)
 	return sum > file.len * 256 ? -EINVAL : ret;
 }
 
+/* Either the file is good to the last byte, or the error has a text. */
+static int taken_or_explained(struct cmx_gguf **g)
+{
+	if (make_open(&file, file.len, g, &err))
+		return err.text[0] != 0;
+	return !use(*g);
+}
+
 TEST(every_byte_mutated)
 {
 	static const uint8_t values[] = { 0x00, 0x01, 0x7f, 0x80, 0xfe, 0xff };
@@ -260,11 +268,7 @@ TEST(every_byte_mutated)
 
 		for (size_t v = 0; v <= sizeof(values); v++) {
 			file.buf[i] = v < sizeof(values) ? values[v] : (uint8_t)(was ^ 0x10);
-			if (!make_open(&file, file.len, &g, &err)) {
-				EXPECT_EQ(0, use(g));
-			} else {
-				EXPECT_NE(0, strlen(err.text));
-			}
+			EXPECT_TRUE(taken_or_explained(&g));
 			cmx_gguf_close(g);
 		}
 		file.buf[i] = was;
@@ -284,9 +288,7 @@ TEST(every_field_huge)
 
 			memcpy(&was, file.buf + i, 8);
 			make_patch(&file, i, &values[v], 8);
-			if (!make_open(&file, file.len, &g, &err)) {
-				EXPECT_EQ(0, use(g));
-			}
+			EXPECT_TRUE(taken_or_explained(&g));
 			cmx_gguf_close(g);
 			make_patch(&file, i, &was, 8);
 		}

@@ -11,7 +11,7 @@ UNIT_LIB_KERNELS := $(B)/tests/unit/kernels_good.so $(B)/tests/unit/kernels_bad.
 $(UNIT_LIB_OBJS): CPPFLAGS += $(CMXDRV_CPPFLAGS) -Ilibcmxdrv/src -isystem $(HARNESS)
 $(UNIT_LIB_OBJS): | $(HARNESS)
 
-$(UNIT_LIB_BINS): LDLIBS += $(CMXDRV_LIBS)
+$(UNIT_LIB_BINS): private LDLIBS += $(CMXDRV_LIBS)
 $(UNIT_LIB_BINS): $(B)/tests/unit/%: $(B)/obj/tests/unit/%.o $(UNIT_LIB_FAKE) $(LIBCMXDRV_A)
 	@$(call say,LD,$@)
 	@mkdir -p $(@D)

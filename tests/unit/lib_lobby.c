@@ -214,11 +214,9 @@ TEST_F(lobby, records_come_in_one_order)
 	ASSERT_EQ(sizeof(*records), outcome->records.stride);
 	records = (const void *)(uintptr_t)outcome->records.pointer;
 	for (uint32_t i = 1; i < 600; i++) {
-		if (records[i].at_ps == records[i - 1].at_ps) {
-			ASSERT_GT(records[i].value, records[i - 1].value);
-		} else {
-			ASSERT_GT(records[i].at_ps, records[i - 1].at_ps);
-		}
+		ASSERT_GE(records[i].at_ps, records[i - 1].at_ps);
+		ASSERT_TRUE(records[i].at_ps > records[i - 1].at_ps ||
+			    records[i].value > records[i - 1].value);
 	}
 	EXPECT_EQ(UB_OP_WRITE, records[600].opcode);
 	EXPECT_EQ(1, records[600].messages);
@@ -226,7 +224,9 @@ TEST_F(lobby, records_come_in_one_order)
 
 TEST_F(lobby, limits_of_records)
 {
-	struct cmx_kernel_desc local = { .name = "l", .run = record_some, .flags = CMX_KERNEL_LOCAL };
+	struct cmx_kernel_desc local = {
+		.name = "l", .run = record_some, .flags = CMX_KERNEL_LOCAL,
+	};
 	struct cmx_frame *frame = self->frame;
 	uint64_t many, id;
 

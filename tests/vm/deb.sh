@@ -23,7 +23,12 @@ deb_archive()
 				print "URIs: " $2 "\nSuites: " $3 "\nSigned-By: " key "\n"
 			}' || :
 	} | awk -v code="$code" '
-		function flush() { if (hit && uri != "") { print uri, (key == "" ? "-" : key); exit } }
+		function flush() {
+			if (hit && uri != "") {
+				print uri, (key == "" ? "-" : key)
+				exit
+			}
+		}
 		/^[ \t]*$/ { flush(); uri = key = ""; hit = 0; next }
 		/^Enabled: *no/ { uri = ""; hit = 0 }
 		/^URIs:/ { uri = $2 }

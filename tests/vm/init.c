@@ -368,7 +368,10 @@ static void write_all(int fd, const char *buf, size_t len)
 static void attach_terminal(void)
 {
 	char *tty = conf_get("tty"), *rows = conf_get("rows"), *cols = conf_get("cols");
-	struct winsize size = { .ws_row = rows ? atoi(rows) : 24, .ws_col = cols ? atoi(cols) : 80 };
+	struct winsize size = {
+		.ws_row = rows ? atoi(rows) : 24,
+		.ws_col = cols ? atoi(cols) : 80,
+	};
 	int fd = open(tty, O_RDWR);
 
 	if (fd < 0)

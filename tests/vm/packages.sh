@@ -14,8 +14,9 @@ missing()
 {
 	local p
 
+	# It fails if any is unknown, which is an answer here.
 	# shellcheck disable=SC2086
-	dpkg-query -W -f '${Package} ${db:Status-Status}\n' $WANT 2>/dev/null |
+	{ dpkg-query -W -f '${Package} ${db:Status-Status}\n' $WANT 2>/dev/null || :; } |
 		awk '$2 == "installed" { print $1 }' | sort -u >"$have"
 	for p in $WANT; do
 		grep -qx "$p" "$have" || printf '%s\n' "$p"

@@ -51,7 +51,8 @@ static int unknown_command(const char *name)
 static int run_help(int argc, char **argv)
 {
 	const struct command *command;
-	char *help_argv[] = { NULL, (char[]){ "--help" }, NULL };
+	char option[] = "--help";
+	char *help_argv[3] = {};
 
 	if (argc < 2) {
 		print_usage(stdout);
@@ -61,6 +62,7 @@ static int run_help(int argc, char **argv)
 	if (!command)
 		return unknown_command(argv[1]);
 	help_argv[0] = argv[1];
+	help_argv[1] = option;
 	return command->main(2, help_argv);
 }
 

@@ -74,18 +74,26 @@ static int parse_options(int argc, char **argv, struct info_options *options)
 	int c;
 
 	while ((c = getopt_long(argc, argv, "jd:en:h", longs, NULL)) != -1) {
-		if (c == 'j')
+		switch (c) {
+		case 'j':
 			options->json = true;
-		else if (c == 'd')
+			break;
+		case 'd':
 			options->device = optarg;
-		else if (c == 'e')
+			break;
+		case 'n':
+			if (parse_entity(optarg, &options->entity))
+				return CMX_EXIT_USAGE;
 			options->detail = true;
-		else if (c == 'h')
+			break;
+		case 'e':
+			options->detail = true;
+			break;
+		case 'h':
 			return usage(stdout, CMX_EXIT_OK);
-		else if (c != 'n')
+		default:
 			return usage(stderr, CMX_EXIT_USAGE);
-		else if (parse_entity(optarg, &options->entity))
-			return CMX_EXIT_USAGE;
+		}
 	}
 	if (optind != argc) {
 		fprintf(stderr, "cmx info: unexpected argument `%s'\n", argv[optind]);
@@ -150,8 +158,7 @@ int cmx_info_main(int argc, char **argv)
 	if (!status && options.json)
 		status = cmx_info_print_json(&info);
 	else if (!status)
-		status = cmx_info_print_text(&info, options.detail ||
-						    options.entity != ALL_ENTITIES);
+		status = cmx_info_print_text(&info, options.detail);
 	free(info.entries);
 	cmx_close(ctx);
 	return status;

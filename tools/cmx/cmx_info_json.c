@@ -63,19 +63,33 @@ static json_t *device_json(const struct cmx_info *info)
 
 static json_t *limits_json(const struct drm_cmx_info_limits *limits)
 {
-#define LIMIT(name)	{ #name, limits->name }
 	const struct {
 		const char *name;
 		uint64_t value;
 	} list[] = {
-		LIMIT(max_queues), LIMIT(max_cqs), LIMIT(max_rqs), LIMIT(max_bos),
-		LIMIT(max_mappings), LIMIT(max_ring_pages), LIMIT(max_timelines),
-		LIMIT(max_actors), LIMIT(max_slots), LIMIT(max_cqes), LIMIT(max_inflight),
-		LIMIT(max_sge), LIMIT(max_sg_list), LIMIT(max_inline), LIMIT(max_args),
-		LIMIT(max_batch), LIMIT(max_records), LIMIT(max_events), LIMIT(va_bits),
-		LIMIT(max_chunk), LIMIT(max_len), LIMIT(max_bo_size),
+		{ "max_queues", limits->max_queues },
+		{ "max_cqs", limits->max_cqs },
+		{ "max_rqs", limits->max_rqs },
+		{ "max_bos", limits->max_bos },
+		{ "max_mappings", limits->max_mappings },
+		{ "max_ring_pages", limits->max_ring_pages },
+		{ "max_timelines", limits->max_timelines },
+		{ "max_actors", limits->max_actors },
+		{ "max_slots", limits->max_slots },
+		{ "max_cqes", limits->max_cqes },
+		{ "max_inflight", limits->max_inflight },
+		{ "max_sge", limits->max_sge },
+		{ "max_sg_list", limits->max_sg_list },
+		{ "max_inline", limits->max_inline },
+		{ "max_args", limits->max_args },
+		{ "max_batch", limits->max_batch },
+		{ "max_records", limits->max_records },
+		{ "max_events", limits->max_events },
+		{ "va_bits", limits->va_bits },
+		{ "max_chunk", limits->max_chunk },
+		{ "max_len", limits->max_len },
+		{ "max_bo_size", limits->max_bo_size },
 	};
-#undef LIMIT
 	json_t *object = json_object();
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)

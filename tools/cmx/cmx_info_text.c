@@ -36,8 +36,8 @@ static void print_place(const struct cmx_info_entry *entry)
 	const struct drm_cmx_info_entity *entity = &entry->entity;
 
 	if (entity->kind == CMX_ENTITY_DIE)
-		printf("%4u  die     node %u npu %u die %u", entry->index, entity->node, entity->npu,
-		       entity->unit);
+		printf("%4u  die     node %u npu %u die %u", entry->index, entity->node,
+		       entity->npu, entity->unit);
 	else
 		printf("%4u  socket  node %u socket %u", entry->index, entity->node, entity->unit);
 }

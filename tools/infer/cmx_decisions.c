@@ -167,7 +167,7 @@ static int check_header(const struct decisions_header *h, struct cmx_infer_err *
 	}
 	if (!(h->temp >= 0 && h->temp <= 100) || !(h->top_p > 0 && h->top_p <= 1))
 		return cmx_infer_fail(err, -EINVAL,
-				      "decisions: temperature %g, top-p %g, must be 0..100 and 0..1",
+				      "decisions: temperature %g, top-p %g, must be 0..100, 0..1",
 				      (double)h->temp, (double)h->top_p);
 	return 0;
 }
@@ -184,7 +184,7 @@ static int get(int fd, void *data, size_t len, uint32_t *crc, struct cmx_infer_e
 		if (r < 0)
 			return cmx_infer_fail(err, -errno, "decisions: read: %s", strerror(errno));
 		if (!r)
-			return cmx_infer_fail(err, -EINVAL, "decisions: the file ends %zu bytes early",
+			return cmx_infer_fail(err, -EINVAL, "decisions: file ends %zu bytes early",
 					      len - done);
 		done += (size_t)r;
 	}

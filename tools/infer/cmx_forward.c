@@ -36,14 +36,14 @@ static int alloc_attention(struct cmx_forward *f, struct cmx_infer_err *err)
 	const struct cmx_model_config *c = &f->m->cfg;
 	uint64_t t = f->opt.chunk, ctx = f->opt.ctx, heads = c->n_head;
 	/* A chunk of one token takes the absorbed form and expands nothing. */
-	uint64_t expand = t > 1 ? ctx : 0;
+	uint64_t expand = t > 1 ? ctx * heads : 0, row = cmx_model_kv_row(c);
 	const struct buffer b[] = {
 		{ "rope table", &f->rope, ctx * c->rope, CMX_PLACE_DIE },
-		{ "latent cache", &f->cache, c->n_layer * ctx * cmx_model_kv_row(c), CMX_PLACE_DIE },
+		{ "latent cache", &f->cache, c->n_layer * ctx * row, CMX_PLACE_DIE },
 		{ "low-rank query", &f->q_a, t * c->q_lora, CMX_PLACE_DIE },
 		{ "query", &f->q, t * heads * cmx_model_qk(c), CMX_PLACE_DIE },
-		{ "latent", &f->kv, t * cmx_model_kv_row(c), CMX_PLACE_DIE },
-		{ "expanded keys", &f->expanded, expand * heads * (c->nope + c->v_dim), CMX_PLACE_DIE },
+		{ "latent", &f->kv, t * row, CMX_PLACE_DIE },
+		{ "expanded keys", &f->expanded, expand * (c->nope + c->v_dim), CMX_PLACE_DIE },
 		{ "latent query", &f->q_latent, heads * c->kv_lora, CMX_PLACE_DIE },
 		{ "latent output", &f->o_latent, heads * c->kv_lora, CMX_PLACE_DIE },
 		{ "head output", &f->heads, t * heads * c->v_dim, CMX_PLACE_DIE },

@@ -133,7 +133,7 @@ static int gguf_array(struct cmx_gguf *g, struct gguf_kv *kv, const char *what,
 	if (ret)
 		return ret;
 	if (kv->elem > CMX_GGUF_F64 || kv->elem == CMX_GGUF_ARRAY)
-		return cmx_infer_fail(err, -EINVAL, "%s: element type %u of an array, must be 0..8 or 10..12",
+		return cmx_infer_fail(err, -EINVAL, "%s: element type %u, must be 0..8 or 10..12",
 				      what, kv->elem);
 	kv->value = g->cur.pos;
 	if (kv->elem != CMX_GGUF_STRING)
@@ -550,7 +550,7 @@ static int gguf_typed_array(const struct cmx_gguf *g, const char *key, uint32_t 
 	int ret = gguf_typed(g, key, CMX_GGUF_ARRAY, kv, err);
 
 	if (!ret && (*kv)->elem != elem)
-		return cmx_infer_fail(err, -EINVAL, "metadata '%s' has elements of type %s, must be %s",
+		return cmx_infer_fail(err, -EINVAL, "metadata '%s' has %s elements, must be %s",
 				      key, gguf_type_names[(*kv)->elem], gguf_type_names[elem]);
 	return ret;
 }

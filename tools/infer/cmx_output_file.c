@@ -18,8 +18,9 @@ int cmx_output_open(struct cmx_output_file *o, const char *path, struct cmx_infe
 	o->path = path;
 	n = snprintf(o->temp, sizeof(o->temp), "%s.XXXXXX", path);
 	if (n < 0 || (size_t)n >= sizeof(o->temp))
-		return cmx_infer_fail(err, -ENAMETOOLONG, "%.64s...: path of %d bytes, the limit is %zu",
-				      path, n, sizeof(o->temp) - 1);
+		return cmx_infer_fail(err, -ENAMETOOLONG,
+				      "%.64s...: path of %d bytes, the limit is %zu", path, n,
+				      sizeof(o->temp) - 1);
 	fd = mkostemp(o->temp, O_CLOEXEC);
 	if (fd < 0)
 		return cmx_infer_fail(err, -errno, "%s: %s", path, strerror(errno));

@@ -75,7 +75,13 @@ int cmx_wait_time(struct cmx_ctx *ctx, uint64_t time_ps, const struct cmx_wait_o
 /** cmx_wait_idle - until every queue of the context on the timeline is empty. */
 int cmx_wait_idle(struct cmx_ctx *ctx, const struct cmx_wait_opts *opts);
 
-/** cmx_wait_progress - until an entry of the context completed, or all is idle. */
+/**
+ * cmx_wait_progress - until an entry of the context completed, or nothing can happen.
+ * @ctx: context.
+ * @opts: see struct cmx_wait_opts.
+ *
+ * This is a poll: it never fails with -EDEADLK.
+ */
 int cmx_wait_progress(struct cmx_ctx *ctx, const struct cmx_wait_opts *opts);
 
 /**

@@ -94,8 +94,8 @@ int cmx_isa_choose(enum cmx_isa *isa, const char **why, struct cmx_infer_err *er
 			continue;
 		*isa = i;
 		if (!isa_table(i))
-			return cmx_infer_fail(err, -ENOTSUP, "CMX_ISA is %s, which this machine lacks",
-					      env);
+			return cmx_infer_fail(err, -ENOTSUP,
+					      "CMX_ISA is %s, which this machine lacks", env);
 		return 0;
 	}
 	return cmx_infer_fail(err, -EINVAL, "CMX_ISA is '%s', must be scalar, sse2 or avx2", env);

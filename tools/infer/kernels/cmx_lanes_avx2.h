@@ -16,6 +16,7 @@ static inline struct lanes name(struct lanes x, struct lanes y) \
 { \
 	return (struct lanes){ op(x.a, y.a), op(x.b, y.b) }; \
 }
+
 LANES_OP2(lanes_add, _mm256_add_ps)
 LANES_OP2(lanes_sub, _mm256_sub_ps)
 LANES_OP2(lanes_mul, _mm256_mul_ps)

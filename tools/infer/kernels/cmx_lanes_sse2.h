@@ -16,6 +16,7 @@ static inline struct lanes name(struct lanes x, struct lanes y) \
 { \
 	return (struct lanes){ op(x.a, y.a), op(x.b, y.b), op(x.c, y.c), op(x.d, y.d) }; \
 }
+
 LANES_OP2(lanes_add, _mm_add_ps)
 LANES_OP2(lanes_sub, _mm_sub_ps)
 LANES_OP2(lanes_mul, _mm_mul_ps)
@@ -105,17 +106,28 @@ static inline struct lanes lanes_load_bf16(const void *p)
 			       _mm_castsi128_ps(_mm_unpackhi_epi16(z, hi)) };
 }
 
+#define I8_4(n)		(n), (n) + 1, (n) + 2, (n) + 3
+#define I8_16(n)	I8_4(n), I8_4((n) + 4), I8_4((n) + 8), I8_4((n) + 12)
+#define I8_64(n)	I8_16(n), I8_16((n) + 16), I8_16((n) + 32), I8_16((n) + 48)
+
+/*
+ * By table, since this is the level of emulated machines, where a conversion
+ * instruction costs far more than sixteen loads.
+ */
 static inline struct lanes lanes_load_i8(const void *p)
 {
-	__m128i v = _mm_loadu_si128(p), z = _mm_setzero_si128();
-	__m128i lo = _mm_unpacklo_epi8(z, v), hi = _mm_unpackhi_epi8(z, v);
+	static const float value[256] = { I8_64(0), I8_64(64), I8_64(-128), I8_64(-64) };
+	const uint8_t *b = p;
+	float f[16];
 
-	/* Each byte sits at the top of its lane; the shift brings it down with its sign. */
-	return (struct lanes){ _mm_cvtepi32_ps(_mm_srai_epi32(_mm_unpacklo_epi16(z, lo), 24)),
-			       _mm_cvtepi32_ps(_mm_srai_epi32(_mm_unpackhi_epi16(z, lo), 24)),
-			       _mm_cvtepi32_ps(_mm_srai_epi32(_mm_unpacklo_epi16(z, hi), 24)),
-			       _mm_cvtepi32_ps(_mm_srai_epi32(_mm_unpackhi_epi16(z, hi), 24)) };
+	for (int i = 0; i < 16; i++)
+		f[i] = value[b[i]];
+	return lanes_load(f);
 }
+
+#undef I8_4
+#undef I8_16
+#undef I8_64
 
 static inline float lanes_sum(struct lanes x)
 {

@@ -16,7 +16,7 @@ static int run_##base(struct cmx_launch_ctx *lc, const void *args, uint32_t bloc
 static int post_##base(struct cmx_launch_ctx *lc, const void *args) \
 { \
 	struct cmx_cost cost; \
- \
+	\
 	cmx_npu_cost(CMX_NPU_##ID, args, cmx_npu_active(CMX_NPU_##ID, args), &cost); \
 	return cmx_launch_set_cost(lc, &cost); \
 }

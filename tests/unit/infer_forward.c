@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The whole pass against reference logits, with the engine's own kernels on a
+ * stand-in die: both file forms, several chunkings, grids and SIMD levels. Also
+ * model files whose tensors do not fit their metadata.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <kselftest_harness.h>
+
+#include "cmx_forward.h"
+#include "cmx_infer_options.h"
+#include "cmx_tinymoe.h"
+#include "host_die.h"
+
+#define REF	"tests/models/ref/"
+#define CTX	120u
+#define TOL	1e-4
+
+struct engine {
+	struct cmx_die *die;
+	struct cmx_model model;
+	struct cmx_forward fwd;
+};
+
+static struct cmx_infer_err err;
+
+static int make_model(const char *preset, enum tinymoe_type type, bool legacy)
+{
+	int fd = memfd_create("model", MFD_CLOEXEC);
+	FILE *f = fdopen(dup(fd), "w");
+
+	if (!f || tinymoe_write(tinymoe_find(preset), type, legacy, 1234, f) || fclose(f))
+		abort();
+	return fd;
+}
+
+static int engine_open(struct engine *e, int fd, const struct cmx_die_options *die,
+		       uint32_t chunk, const struct cmx_decisions *replay)
+{
+	const struct cmx_forward_options opt = {
+		.ctx = CTX, .chunk = chunk, .all_logits = true, .sampling = { 0, 1, 0 },
+	};
+	struct cmx_gguf *g = NULL;
+	int ret = cmx_gguf_open_fd(fd, &g, &err);
+
+	memset(e, 0, sizeof(*e));
+	if (!ret)
+		ret = cmx_die_open(die, &e->die, &err);
+	if (!ret)
+		ret = cmx_model_load(g, e->die, &e->model, &err);
+	if (!ret)
+		ret = cmx_forward_init(&e->fwd, &e->model, e->die, &opt, replay, &err);
+	cmx_gguf_close(g);
+	return ret;
+}
+
+static void engine_close(struct engine *e)
+{
+	cmx_model_free(&e->model);
+	cmx_die_close(e->die);
+}
+
+/* Logits of all @n tokens, free() them; NULL after a failure. */
+static float *run_prompt(struct engine *e, const uint32_t *ids, uint32_t n)
+{
+	uint32_t vocab = e->model.cfg.vocab, chunk = e->fwd.opt.chunk;
+	float *out = malloc((size_t)n * vocab * sizeof(*out));
+	int ret;
+
+	memcpy(e->fwd.prompt, ids, n * sizeof(*ids));
+	ret = cmx_forward_prompt(&e->fwd, n, &err);
+	for (uint32_t pos = 0; pos < n && !ret; pos += chunk) {
+		uint32_t step = n - pos < chunk ? n - pos : chunk;
+
+		ret = cmx_forward_chunk(&e->fwd, pos, step, -1, &err);
+		memcpy(out + (size_t)pos * vocab, e->fwd.logits,
+		       (size_t)step * vocab * sizeof(*out));
+	}
+	if (!ret)
+		return out;
+	free(out);
+	return NULL;
+}
+
+static float *read_floats(const char *path, size_t n)
+{
+	float *x = malloc(n * sizeof(*x));
+	FILE *f = fopen(path, "re");
+
+	if (!x || !f || fread(x, sizeof(*x), n, f) != n)
+		abort();
+	fclose(f);
+	return x;
+}
+
+static double max_diff(const float *a, const float *b, size_t n)
+{
+	double max = 0;
+
+	for (size_t i = 0; i < n; i++)
+		max = fmax(max, fabs((double)a[i] - (double)b[i]));
+	return max;
+}
+
+/* Largest difference to the reference, or -1. */
+static double against_reference(int fd, const char *name, const char *prompt, uint32_t chunk,
+				enum cmx_isa isa)
+{
+	const struct cmx_die_options die = { .isa = isa, .threads = 1 };
+	uint32_t *ids, n;
+	struct engine e;
+	float *got = NULL, *want;
+	char path[128];
+	double diff = -1;
+
+	snprintf(path, sizeof(path), REF "%s.txt", prompt);
+	if (cmx_infer_read_ids(path, &ids, &n, &err))
+		return -1;
+	snprintf(path, sizeof(path), REF "%s.%s.logits.f32", name, prompt);
+	want = read_floats(path, n * 512);
+	if (!engine_open(&e, fd, &die, chunk, NULL))
+		got = run_prompt(&e, ids, n);
+	if (got)
+		diff = max_diff(got, want, n * 512);
+	engine_close(&e);
+	free(got);
+	free(want);
+	free(ids);
+	return diff;
+}
+
+/* On the fastest level there is; the others are compared with it elsewhere. */
+static int near_reference(int fd, const char *name, const char *prompt, uint32_t chunk)
+{
+	int isa = CMX_ISA_COUNT - 1;
+	double diff;
+
+	while (!cmx_npu_kernels(isa))
+		isa--;
+	diff = against_reference(fd, name, prompt, chunk, isa);
+	if (diff >= 0 && diff < TOL)
+		return 1;
+	fprintf(stderr, "%s %s chunk %u: %g %s\n", name, prompt, chunk, diff, err.text);
+	return 0;
+}
+
+TEST(v3)
+{
+	int fd = make_model("v3tiny", TINYMOE_F32, false);
+
+	EXPECT_TRUE(near_reference(fd, "v3tiny", "p16", 1));
+	host_die_blocks = 7;
+	EXPECT_TRUE(near_reference(fd, "v3tiny", "p16", 7));
+	EXPECT_TRUE(near_reference(fd, "v3tiny", "p100", 100));
+	close(fd);
+}
+
+TEST(v3_legacy)
+{
+	int fd = make_model("v3tiny", TINYMOE_F32, true);
+
+	EXPECT_TRUE(near_reference(fd, "v3tiny", "p16", 1));
+	EXPECT_TRUE(near_reference(fd, "v3tiny", "p16", 7));
+	close(fd);
+}
+
+TEST(v2_lite)
+{
+	int fd = make_model("v2litetiny", TINYMOE_F32, false);
+
+	EXPECT_TRUE(near_reference(fd, "v2litetiny", "p16", 16));
+	close(fd);
+}
+
+TEST(v2_lite_legacy)
+{
+	int fd = make_model("v2litetiny", TINYMOE_F32, true);
+
+	EXPECT_TRUE(near_reference(fd, "v2litetiny", "p16", 1));
+	close(fd);
+}
+
+TEST(main_head_of_a_model_with_mtp)
+{
+	int fd = make_model("v3tiny-mtp", TINYMOE_F32, false);
+
+	EXPECT_TRUE(near_reference(fd, "v3tiny-mtp", "p16", 7));
+	close(fd);
+}
+
+/* The same bits for every level and grid, for every weight type. */
+TEST(bits_do_not_depend_on_level_or_grid)
+{
+	static const enum tinymoe_type types[] = { TINYMOE_F32, TINYMOE_F16, TINYMOE_BF16,
+						   TINYMOE_Q8_0 };
+	const uint32_t ids[] = { 0, 445, 163 };
+
+	for (int t = 0; t < 4; t++) {
+		int fd = make_model("v3tiny", types[t], false);
+		float *first = NULL;
+
+		for (int isa = 0; isa < CMX_ISA_COUNT; isa++) {
+			const struct cmx_die_options die = { .isa = isa, .threads = 1 };
+			struct engine e;
+			float *got;
+
+			if (!cmx_npu_kernels(isa))
+				continue;
+			host_die_blocks = 1 + (uint32_t)isa * 4;
+			ASSERT_EQ(0, engine_open(&e, fd, &die, 2, NULL)) TH_LOG("%s", err.text);
+			got = run_prompt(&e, ids, 3);
+			ASSERT_NE(NULL, got);
+			if (!first)
+				first = got;
+			EXPECT_EQ(0, memcmp(first, got, 3 * 512 * sizeof(*got)));
+			if (got != first)
+				free(got);
+			engine_close(&e);
+		}
+		free(first);
+		close(fd);
+	}
+}
+
+static void note(struct cmx_decisions *d, const struct cmx_forward *f, uint32_t pos, uint32_t n)
+{
+	for (uint32_t l = 0; l < d->n_moe; l++) {
+		for (uint32_t i = 0; i < n * d->n_used; i++)
+			cmx_decisions_at(d, pos + i / d->n_used, l)[i % d->n_used] =
+				(uint16_t)cmx_forward_experts(f, l, 0)[i];
+	}
+}
+
+TEST(time_only_takes_the_same_time)
+{
+	const uint32_t ids[] = { 0, 445, 163, 385, 217, 229, 161 };
+	struct cmx_die_options die = { .isa = CMX_ISA_SCALAR, .threads = 1 };
+	int fd = make_model("v3tiny", TINYMOE_F32, false);
+	struct cmx_die_stats data, time;
+	struct cmx_decisions d;
+	struct engine e;
+
+	ASSERT_EQ(0, engine_open(&e, fd, &die, 7, NULL)) TH_LOG("%s", err.text);
+	ASSERT_EQ(0, cmx_decisions_init(&d, &e.model.cfg, 7, &err));
+	memcpy(e.fwd.prompt, ids, sizeof(ids));
+	cmx_forward_prompt(&e.fwd, 7, &err);
+	ASSERT_EQ(0, cmx_forward_chunk(&e.fwd, 0, 6, 0, &err));
+	note(&d, &e.fwd, 0, 6);
+	ASSERT_EQ(0, cmx_forward_chunk(&e.fwd, 6, 1, 1, &err));
+	note(&d, &e.fwd, 6, 1);
+	cmx_die_stats(e.die, &data, &err);
+	engine_close(&e);
+
+	die.time_only = true;
+	ASSERT_EQ(0, engine_open(&e, fd, &die, 7, &d)) TH_LOG("%s", err.text);
+	cmx_forward_prompt(&e.fwd, 7, &err);
+	ASSERT_EQ(0, cmx_forward_chunk(&e.fwd, 0, 6, 0, &err));
+	ASSERT_EQ(0, cmx_forward_chunk(&e.fwd, 6, 1, 1, &err));
+	cmx_die_stats(e.die, &time, &err);
+	EXPECT_EQ(data.now_ps, time.now_ps);
+	EXPECT_EQ(data.launches, time.launches);
+	EXPECT_EQ(data.moved_bytes, time.moved_bytes);
+	engine_close(&e);
+	cmx_decisions_free(&d);
+	close(fd);
+}
+
+TEST(limits_of_a_chunk)
+{
+	const struct cmx_die_options die = { .isa = CMX_ISA_SCALAR, .threads = 1 };
+	int fd = make_model("v3tiny", TINYMOE_F32, false);
+	struct engine e;
+
+	ASSERT_EQ(0, engine_open(&e, fd, &die, 4, NULL));
+	EXPECT_EQ(-ENOSPC, cmx_forward_chunk(&e.fwd, 0, 5, -1, &err));
+	EXPECT_EQ(-ENOSPC, cmx_forward_chunk(&e.fwd, CTX - 3, 4, -1, &err));
+	EXPECT_EQ(-ENOSPC, cmx_forward_chunk(&e.fwd, 0, 0, -1, &err));
+	EXPECT_EQ(-ENOSPC, cmx_forward_prompt(&e.fwd, CTX + 1, &err));
+	engine_close(&e);
+	close(fd);
+}
+
+/* Replaces the first occurrence of a string in the model file. */
+static void patch(int fd, const char *from, const char *to)
+{
+	char buf[32768], *at;
+
+	if (pread(fd, buf, sizeof(buf), 0) != sizeof(buf))
+		abort();
+	at = memmem(buf, sizeof(buf), from, strlen(from));
+	if (!at || pwrite(fd, to, strlen(to), at - buf) != (ssize_t)strlen(to))
+		abort();
+}
+
+TEST(tensors_that_do_not_fit)
+{
+	static const char * const names[] = {
+		"blk.0.attn_q_a.weight", "blk.2.ffn_up_exps.weight", "blk.3.ffn_gate_inp.weight",
+		"output_norm.weight", "blk.4.nextn.eh_proj.weight",
+	};
+	const struct cmx_die_options die = { .isa = CMX_ISA_SCALAR, .threads = 1 };
+	struct engine e;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		int fd = make_model("v3tiny-mtp", TINYMOE_F32, false);
+		char broken[64];
+
+		snprintf(broken, sizeof(broken), "%s", names[i]);
+		broken[strlen(broken) - 1] = 'x';
+		patch(fd, names[i], broken);
+		EXPECT_EQ(-ENOENT, engine_open(&e, fd, &die, 4, NULL));
+		EXPECT_NE(NULL, strstr(err.text, names[i]));
+		engine_close(&e);
+		close(fd);
+	}
+}
+
+TEST(metadata_that_does_not_fit_the_tensors)
+{
+	/* The low byte of a u32 value follows its key and type. */
+	static const char key[] = "deepseek2.expert_feed_forward_length\x04\0\0\0";
+	const struct cmx_die_options die = { .isa = CMX_ISA_SCALAR, .threads = 1 };
+	int fd = make_model("v3tiny", TINYMOE_F32, false);
+	char buf[32768], *at;
+	struct engine e;
+
+	ASSERT_EQ((ssize_t)sizeof(buf), pread(fd, buf, sizeof(buf), 0));
+	at = memmem(buf, sizeof(buf), key, sizeof(key) - 1);
+	ASSERT_NE(NULL, at);
+	ASSERT_EQ(1, pwrite(fd, "\x7f", 1, at - buf + (ssize_t)sizeof(key) - 1));
+	EXPECT_EQ(-EINVAL, engine_open(&e, fd, &die, 4, NULL));
+	EXPECT_NE(NULL, strstr(err.text, "asks for 127"));
+	engine_close(&e);
+	close(fd);
+}
+
+TEST_HARNESS_MAIN

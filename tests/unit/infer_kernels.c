@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The SIMD levels against the scalar one, bit for bit: odd sizes, tails,
+ * denormals, infinities, NaN. And: neither the grid nor the batch changes bits.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <kselftest_harness.h>
+
+#include "kernels/cmx_npu.h"
+
+#define MAX_FLOATS (1u << 16)
+
+static float x[MAX_FLOATS], w_f32[MAX_FLOATS], res[MAX_FLOATS];
+static uint8_t weights[MAX_FLOATS * 4];
+static float out[CMX_ISA_COUNT][MAX_FLOATS];
+static uint64_t rng = 1;
+
+static uint32_t random_u32(void)
+{
+	rng = rng * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(rng >> 32);
+}
+
+static float uniform(void)
+{
+	return (float)(int32_t)random_u32() * 0x1p-31f;
+}
+
+/* Mostly plain numbers; with @odd also zeros, denormals and other extremes. */
+static void fill(float *p, uint32_t n, int odd)
+{
+	static const float extremes[] = { 0.0f, -0.0f, 1e-42f, -3e-39f, 1e30f, -1e30f };
+
+	for (uint32_t i = 0; i < n; i++) {
+		p[i] = uniform();
+		if (odd && random_u32() % 7 == 0)
+			p[i] = extremes[random_u32() % 6];
+	}
+}
+
+static uint16_t random_half(int odd)
+{
+	uint16_t h = (uint16_t)random_u32();
+
+	/* Exponents that are neither infinite nor, unless asked for, denormal. */
+	if ((h & 0x7c00) == 0x7c00 || (!odd && !(h & 0x7c00)))
+		h = (h & 0x83ff) | 0x3800;
+	return h;
+}
+
+static void fill_weights(uint32_t type, uint32_t n, int odd)
+{
+	switch (type) {
+	case CMX_TENSOR_F32:
+		fill(w_f32, n, odd);
+		memcpy(weights, w_f32, n * sizeof(float));
+		return;
+	case CMX_TENSOR_Q8_0:
+		for (uint32_t i = 0; i < n / 32 * 34; i++)
+			weights[i] = (uint8_t)random_u32();
+		for (uint32_t i = 0; i < n / 32; i++)
+			memcpy(weights + i * 34, &(uint16_t){ random_half(odd) }, 2);
+		return;
+	default:
+		for (uint32_t i = 0; i < n; i++) {
+			uint16_t h = random_half(odd);
+
+			memcpy(weights + i * 2, &h, 2);
+		}
+	}
+}
+
+/* Equal bits, where any NaN stands for any other. */
+static int same(const float *a, const float *b, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (memcmp(&a[i], &b[i], sizeof(*a)) && !(isnan(a[i]) && isnan(b[i]))) {
+			fprintf(stderr, "element %u: %a and %a\n", i, (double)a[i], (double)b[i]);
+			return 0;
+		}
+	}
+	return 1;
+}
+
+static void run(enum cmx_isa isa, enum cmx_npu_id id, const void *args, uint32_t blocks)
+{
+	for (uint32_t b = blocks; b-- > 0;)
+		cmx_npu_kernels(isa)[id].fn(args, b, blocks);
+}
+
+/*
+ * Runs a launch on every level with different grids; @where is the argument
+ * structure's output pointer. True if all outputs are the same.
+ */
+static int levels_agree(enum cmx_npu_id id, void *args, float **where, uint32_t n)
+{
+	int ok = 1;
+
+	for (int isa = 0; isa < CMX_ISA_COUNT; isa++) {
+		if (!cmx_npu_kernels(isa))
+			continue;
+		memset(out[isa], 0, n * sizeof(float));
+		*where = out[isa];
+		run(isa, id, args, 1 + (uint32_t)isa * 3);
+		ok = ok && same(out[CMX_ISA_SCALAR], out[isa], n);
+	}
+	return ok;
+}
+
+static const uint32_t types[] = { CMX_TENSOR_F32, CMX_TENSOR_F16, CMX_TENSOR_BF16,
+				  CMX_TENSOR_Q8_0 };
+
+static int matmul_agrees(uint32_t type, uint32_t rows, uint32_t k, uint32_t tokens, int transposed,
+			 int odd)
+{
+	struct cmx_k_matmul a = {
+		.w = weights, .type = type, .x = x, .rows = rows, .k = k, .heads = 2,
+		.tokens = tokens, .x_stride = 2 * k + 3, .x_head = k, .out_stride = 2 * rows + 1,
+		.out_head = rows, .transposed = (uint32_t)transposed, .res = odd ? res : NULL,
+		.w_head = cmx_tensor_bytes(type, (uint64_t)rows * k),
+	};
+
+	fill_weights(type, 2 * rows * k, odd);
+	fill(x, tokens * a.x_stride, odd);
+	fill(res, tokens * a.out_stride, odd);
+	if (levels_agree(CMX_NPU_MATMUL, &a, &a.out, tokens * a.out_stride))
+		return 1;
+	fprintf(stderr, "type %u, %u x %u, %u tokens, %d\n", type, rows, k, tokens, transposed);
+	return 0;
+}
+
+TEST(matmul)
+{
+	static const uint32_t sizes[] = { 1, 2, 15, 16, 17, 31, 33, 50, 64 };
+
+	for (uint32_t t = 0; t < 4; t++) {
+		for (uint32_t i = 0; i < 9; i++) {
+			uint32_t k = types[t] == CMX_TENSOR_Q8_0 ? 32 * (i % 3 + 1) : sizes[i];
+			uint32_t rows = sizes[8 - i];
+
+			EXPECT_TRUE(matmul_agrees(types[t], rows, k, i % 6 + 1, 0, i & 1));
+			/* The rows of a transposed matrix are what is stored. */
+			EXPECT_TRUE(matmul_agrees(types[t], k, rows, i % 6 + 1, 1, i & 1));
+		}
+	}
+}
+
+TEST(matmul_with_nan_and_infinity)
+{
+	struct cmx_k_matmul a = {
+		.w = weights, .type = CMX_TENSOR_F32, .x = x, .rows = 20, .k = 37, .heads = 1,
+		.tokens = 5, .x_stride = 37, .out_stride = 20,
+	};
+
+	fill_weights(CMX_TENSOR_F32, 20 * 37, 1);
+	fill(x, 5 * 37, 0);
+	x[40] = NAN;
+	x[36] = INFINITY;
+	x[37 * 3 + 16] = -INFINITY;
+	EXPECT_TRUE(levels_agree(CMX_NPU_MATMUL, &a, &a.out, 5 * 20));
+	EXPECT_TRUE(isnan(out[0][20]));
+}
+
+/* Against double, on the very values that the stored weights stand for. */
+TEST(matmul_is_exact_to_its_weights)
+{
+	float *w = w_f32;
+
+	for (uint32_t t = 1; t < 4; t++) {
+		struct cmx_k_matmul a = {
+			.w = weights, .type = types[t], .x = x, .out = out[0], .rows = 64, .k = 64,
+			.heads = 1, .tokens = 1, .x_stride = 64, .out_stride = 64,
+		};
+
+		fill_weights(types[t], 64 * 64, 0);
+		for (uint32_t col = 0; col < 64; col++) {
+			memset(x, 0, 64 * sizeof(float));
+			x[col] = 1;
+			run(CMX_ISA_SCALAR, CMX_NPU_MATMUL, &a, 1);
+			for (uint32_t r = 0; r < 64; r++)
+				w[r * 64 + col] = out[0][r];
+		}
+		/* The unit vectors give the weights back; the embed kernel must agree. */
+		for (uint32_t r = 0; r < 64; r++) {
+			const struct cmx_k_embed e = {
+				.ids = &r, .table = weights, .out = out[1], .type = types[t],
+				.hidden = 64, .vocab = 64, .tokens = 1,
+			};
+
+			run(CMX_ISA_SCALAR, CMX_NPU_EMBED, &e, 1);
+			for (uint32_t k = 0; k < 64; k++)
+				EXPECT_EQ(out[1][k], w[r * 64 + k]);
+		}
+		fill(x, 64, 0);
+		run(CMX_ISA_SCALAR, CMX_NPU_MATMUL, &a, 1);
+		for (uint32_t r = 0; r < 64; r++) {
+			double sum = 0, mag = 0;
+
+			for (uint32_t k = 0; k < 64; k++) {
+				sum += (double)w[r * 64 + k] * x[k];
+				mag += fabs((double)w[r * 64 + k] * x[k]);
+			}
+			EXPECT_GT(1e-6 * mag + 1e-30, fabs(sum - out[0][r]));
+		}
+	}
+}
+
+TEST(every_half)
+{
+	for (uint32_t h = 0; h < 65536; h += 16) {
+		const uint32_t id = 0;
+		struct cmx_k_embed a = {
+			.ids = &id, .table = weights, .type = CMX_TENSOR_F16, .hidden = 16,
+			.vocab = 1, .tokens = 1,
+		};
+
+		for (uint32_t i = 0; i < 16; i++) {
+			uint16_t bits = (uint16_t)(h + i);
+
+			memcpy(weights + 2 * i, &bits, 2);
+		}
+		ASSERT_TRUE(levels_agree(CMX_NPU_EMBED, &a, &a.out, 16));
+		for (uint32_t i = 0; i < 16; i++) {
+			uint32_t bits = h + i, e = bits >> 10 & 31, m = bits & 1023;
+			double v = e ? ldexp(1024 + m, (int)e - 25) : ldexp(m, -24);
+
+			if (e == 31)
+				v = m ? NAN : INFINITY;
+			EXPECT_TRUE((double)out[0][i] == (bits & 0x8000 ? -v : v) ||
+				    (isnan(v) && isnan(out[0][i])));
+		}
+	}
+}
+
+TEST(glu)
+{
+	for (uint32_t i = 1; i < 40; i += 3) {
+		struct cmx_k_glu a = {
+			.gate = weights, .up = weights, .x = x, .gate_type = types[i % 3],
+			.up_type = types[i % 3], .rows = i, .k = 70 - i, .tokens = i % 7 + 1,
+		};
+
+		fill_weights(types[i % 3], i * (70 - i), i & 1);
+		fill(x, 7 * 70, i & 1);
+		EXPECT_TRUE(levels_agree(CMX_NPU_GLU, &a, &a.out, a.rows * a.tokens));
+	}
+}
+
+TEST(silu_of_any_size)
+{
+	/* One weight of 1 and an input that grows: silu(x) * x against double. */
+	static const float one = 1;
+	const struct cmx_k_glu a = {
+		.gate = &one, .up = &one, .x = x, .out = out[0], .rows = 1, .k = 1, .tokens = 600,
+	};
+
+	for (uint32_t i = 0; i < 600; i++)
+		x[i] = ((float)i - 300) / 4;
+	run(CMX_ISA_SCALAR, CMX_NPU_GLU, &a, 1);
+	for (uint32_t i = 0; i < 600; i++) {
+		double v = x[i], y = v / (1 + exp(-v)) * v;
+
+		EXPECT_GE(4e-7 * fabs(y) + 1e-30, fabs(y - out[0][i]));
+	}
+}
+
+TEST(attention)
+{
+	for (uint32_t i = 0; i < 12; i++) {
+		struct cmx_k_attention a = {
+			.q1 = x, .q2 = x + 100, .k1 = w_f32, .k2 = w_f32 + 64, .v = w_f32 + 7,
+			.q1_stride = 300, .q1_head = 50, .q2_stride = 200, .q2_head = 30,
+			.k1_stride = 150, .k1_head = 9, .k2_stride = 150, .v_stride = 150,
+			.v_head = 5, .d1 = 1 + i * 5, .d2 = 2 + i, .dv = 1 + i * 4, .heads = 3,
+			.tokens = 1 + i % 4, .pos = i * i, .scale = 0.3f,
+		};
+		uint32_t n;
+
+		a.out_head = a.dv;
+		a.out_stride = 3 * a.dv + 2;
+		n = a.tokens * a.out_stride;
+		fill(x, 4096, 0);
+		fill(w_f32, 150 * 200, 0);
+		EXPECT_TRUE(levels_agree(CMX_NPU_ATTENTION, &a, &a.out, n));
+	}
+}
+
+/* The same token alone and in a batch, at positions around the tile's edge. */
+TEST(attention_does_not_depend_on_the_chunk)
+{
+	for (uint32_t end = 61; end < 132; end += 3) {
+		struct cmx_k_attention a = {
+			.q1 = x, .q2 = x, .k1 = w_f32, .k2 = w_f32, .v = w_f32, .out = out[0],
+			.q1_stride = 40, .q1_head = 20, .q2_stride = 40, .q2_head = 20,
+			.k1_stride = 40, .k2_stride = 40, .v_stride = 40, .out_stride = 60,
+			.out_head = 30, .d1 = 20, .d2 = 8, .dv = 30, .heads = 2, .tokens = 5,
+			.pos = end - 5, .scale = 1,
+		};
+
+		fill(x, 5 * 40, 0);
+		fill(w_f32, end * 40, 0);
+		run(CMX_ISA_SCALAR, CMX_NPU_ATTENTION, &a, 2);
+		a.q1 += 4 * 40;
+		a.q2 += 4 * 40;
+		a.pos += 4;
+		a.tokens = 1;
+		a.out = out[1];
+		run(CMX_ISA_SCALAR, CMX_NPU_ATTENTION, &a, 1);
+		EXPECT_TRUE(same(out[0] + 4 * 60, out[1], 60));
+	}
+}
+
+TEST(attention_against_double)
+{
+	const uint32_t end = 150, d = 24;
+	double score[150], sum = 0, top = -INFINITY, v[24] = { 0 };
+	const struct cmx_k_attention a = {
+		.q1 = x, .q2 = x + 16, .k1 = w_f32, .k2 = w_f32 + 16, .v = w_f32, .out = out[0],
+		.k1_stride = d, .k2_stride = d, .v_stride = d, .d1 = 16, .d2 = 8, .dv = d,
+		.heads = 1, .tokens = 1, .pos = end - 1, .scale = 3,
+	};
+
+	fill(x, d, 0);
+	fill(w_f32, end * d, 0);
+	run(CMX_ISA_SCALAR, CMX_NPU_ATTENTION, &a, 1);
+	for (uint32_t s = 0; s < end; s++) {
+		score[s] = 0;
+		for (uint32_t i = 0; i < d; i++)
+			score[s] += 3.0 * x[i] * w_f32[s * d + i];
+		top = fmax(top, score[s]);
+	}
+	for (uint32_t s = 0; s < end; s++) {
+		double p = exp(score[s] - top);
+
+		sum += p;
+		for (uint32_t i = 0; i < d; i++)
+			v[i] += p * w_f32[s * d + i];
+	}
+	for (uint32_t i = 0; i < d; i++)
+		EXPECT_GT(1e-5, fabs(v[i] / sum - out[0][i]));
+}
+
+/* Rows of a product do not know who else is in the batch. */
+TEST(batch_does_not_change_bits)
+{
+	for (uint32_t t = 0; t < 4; t++) {
+		struct cmx_k_matmul a = {
+			.w = weights, .type = types[t], .x = x, .out = out[0], .rows = 21, .k = 64,
+			.heads = 1, .tokens = 9, .x_stride = 64, .out_stride = 21,
+		};
+
+		fill_weights(types[t], 21 * 64, 0);
+		fill(x, 9 * 64, 0);
+		run(CMX_ISA_SCALAR, CMX_NPU_MATMUL, &a, 1);
+		a.tokens = 1;
+		a.out = out[1];
+		for (uint32_t i = 0; i < 9; i++) {
+			a.x = x + i * 64;
+			for (int isa = 0; isa < CMX_ISA_COUNT; isa++) {
+				if (!cmx_npu_kernels(isa))
+					continue;
+				run(isa, CMX_NPU_MATMUL, &a, 1);
+				EXPECT_TRUE(same(out[0] + i * 21, out[1], 21));
+			}
+		}
+	}
+}
+
+TEST(norm)
+{
+	for (uint32_t dim = 1; dim < 70; dim += 4) {
+		struct cmx_k_norm a = {
+			.x = x, .w = w_f32, .dim = dim, .tokens = 3, .x_stride = dim + 1,
+			.out_stride = dim, .eps = 1e-6f,
+		};
+
+		fill(x, 3 * (dim + 1), 0);
+		fill(w_f32, dim, 1);
+		EXPECT_TRUE(levels_agree(CMX_NPU_NORM, &a, &a.out, 3 * dim));
+	}
+}
+
+TEST(kv_store)
+{
+	struct cmx_k_kv_store a = {
+		.kv = x, .norm = w_f32, .table = res, .kv_lora = 35, .rope = 6, .tokens = 4,
+		.pos = 2, .eps = 1e-6f,
+	};
+
+	fill(x, 4 * 41, 0);
+	fill(w_f32, 35, 0);
+	fill(res, 6 * 6, 0);
+	EXPECT_TRUE(levels_agree(CMX_NPU_KV_STORE, &a, &a.cache, 6 * 41));
+	EXPECT_EQ(0, out[0][0]);
+	EXPECT_EQ(0, out[0][2 * 41 - 1]);
+}
+
+TEST(exp_is_monotonic_enough_for_softmax)
+{
+	/* A gate with two experts turns a difference into exp(d) / (1 + exp(d)). */
+	float logits[2] = { 0 }, weight[2];
+	uint32_t ids[2];
+	const struct cmx_k_gate a = {
+		.logits = logits, .ids = ids, .weights = weight, .n_expert = 2, .n_used = 2,
+		.n_group = 1, .func = CMX_GATE_SOFTMAX, .scale = 1, .tokens = 1,
+	};
+
+	for (int i = -2000; i <= 0; i++) {
+		double d = (double)((float)i / 25.0f), want = exp(d) / (1 + exp(d));
+
+		logits[1] = (float)d;
+		for (int isa = 0; isa < CMX_ISA_COUNT; isa++) {
+			if (!cmx_npu_kernels(isa))
+				continue;
+			run(isa, CMX_NPU_GATE, &a, 1);
+			EXPECT_GE(3e-7 * want + 1e-37, fabs(weight[1] - want));
+		}
+	}
+}
+
+TEST_HARNESS_MAIN
