@@ -68,6 +68,8 @@ static const char *cmx_extack_text(int error)
 		return "no such handle in this file";
 	case -ENOMEM:
 		return "the host is out of memory";
+	case -EOPNOTSUPP:
+		return "not supported; of dma-bufs, only those of this device are taken";
 	default:
 		return "refused";
 	}

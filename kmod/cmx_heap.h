@@ -38,17 +38,28 @@ struct cmx_heap_node {
 
 #define CMX_HEAP_NONE	U32_MAX
 
+/** struct cmx_heap_slot - a place in the heap. */
+struct cmx_heap_slot {
+	/** @time: the node's time. */
+	u64 time;
+	/** @node: what is there. */
+	struct cmx_heap_node *node;
+};
+
 /**
  * struct cmx_heap - 4-ary heap of nodes.
  *
- * Room is reserved when a node's owner is created, so a push cannot fail.
+ * Room is reserved when a node's owner is created, so a push cannot fail.  A node's time
+ * must not change while it is in.
  */
 struct cmx_heap {
-	/** @nodes: by place. */
-	struct cmx_heap_node **nodes;
-	/** @count: nodes in the heap. */
+	/** @slots: by place. */
+	struct cmx_heap_slot *slots;
+	/** @count: places in use, @hole included. */
 	u32 count;
-	/** @size: room at @nodes. */
+	/** @hole: place 0 is empty: its node left and no other has come yet. */
+	bool hole;
+	/** @size: room at @slots. */
 	u32 size;
 	/** @owners: nodes that exist, in the heap or not. */
 	u32 owners;
@@ -63,10 +74,8 @@ void cmx_heap_push(struct cmx_heap *heap, struct cmx_heap_node *node);
 /* cmx_heap_remove() - take @node out if it is in. */
 void cmx_heap_remove(struct cmx_heap *heap, struct cmx_heap_node *node);
 
-static inline struct cmx_heap_node *cmx_heap_first(const struct cmx_heap *heap)
-{
-	return heap->count ? heap->nodes[0] : NULL;
-}
+/* cmx_heap_first() - the node with the smallest time, or NULL. */
+struct cmx_heap_node *cmx_heap_first(struct cmx_heap *heap);
 
 static inline void cmx_heap_node_init(struct cmx_heap_node *node, enum cmx_node_type type)
 {

@@ -151,13 +151,6 @@ static void cmx_cursor_advance(const struct cmx_cmd *cmd, struct cmx_cursor *c, 
 	}
 }
 
-/** struct cmx_ends - both ends of some bytes, translated; the vm lock is held. */
-struct cmx_ends {
-	struct cmx_span src;
-	struct cmx_span dst;
-	u64 len;
-};
-
 static int cmx_bytes_translate(struct cmx_vm *vm, const struct cmx_bytes *bytes,
 			       struct cmx_ends *ends)
 {
@@ -226,37 +219,64 @@ static int cmx_bytes_store(const struct cmx_bytes *bytes, const struct cmx_ends 
 	return 0;
 }
 
-int cmx_bytes_move(struct cmx_vm *vm, const struct cmx_bytes *bytes, struct cmx_timeline *tl,
-		   u64 *moved, size_t *budget)
+static int cmx_ends_move(const struct cmx_ends *ends, const struct cmx_bytes *bytes,
+			 struct cmx_timeline *tl, u64 *moved, size_t *budget)
 {
-	struct cmx_ends ends;
 	size_t len;
 	int ret;
 
-	*moved = 0;
-	guard(rwsem_read)(&vm->lock);
-	ret = cmx_bytes_translate(vm, bytes, &ends);
-	if (ret)
-		return ret;
-	if (ends.dst.bo->flags & CMX_BO_NO_DATA) {
-		*moved = ends.len;
+	if (ends->dst.bo->flags & CMX_BO_NO_DATA) {
+		*moved = ends->len;
 		return 0;
 	}
-	len = min_t(u64, ends.len, max_t(size_t, *budget, sizeof(u64)));
+	len = min_t(u64, ends->len, max_t(size_t, *budget, sizeof(u64)));
 	if (bytes->pattern_size)
 		len = round_down(len, bytes->pattern_size);
-	ret = cmx_bytes_store(bytes, &ends, &len);
+	ret = cmx_bytes_store(bytes, ends, &len);
 	if (ret)
 		return ret;
-	cmx_watch_notify(ends.dst.bo, ends.dst.offset, len, tl, tl->now);
+	cmx_watch_notify(ends->dst.bo, ends->dst.offset, len, tl, tl->now);
 	*moved = len;
 	*budget -= min(*budget, len);
 	return 0;
 }
 
+int cmx_bytes_move(struct cmx_vm *vm, const struct cmx_bytes *bytes, struct cmx_timeline *tl,
+		   u64 *moved, size_t *budget)
+{
+	struct cmx_ends ends;
+	int ret;
+
+	*moved = 0;
+	guard(rwsem_read)(&vm->lock);
+	ret = cmx_bytes_translate(vm, bytes, &ends);
+	return ret ? ret : cmx_ends_move(&ends, bytes, tl, moved, budget);
+}
+
+/* What was translated at issue is good as long as no mapping came or went since. */
+static int cmx_cmd_move(struct cmx_cmd *cmd, const struct cmx_bytes *bytes, u64 *moved,
+			size_t *budget)
+{
+	struct cmx_vm *vm = &cmd->queue->obj.file->vm;
+	struct cmx_ends ends = cmd->ends;
+	int ret;
+
+	*moved = 0;
+	guard(rwsem_read)(&vm->lock);
+	if (cmd->ends_known && cmd->ends_generation == vm->generation) {
+		ends.src.offset += cmd->cursor.done;
+		ends.dst.offset += cmd->cursor.done;
+		ends.len = bytes->len;
+	} else {
+		ret = cmx_bytes_translate(vm, bytes, &ends);
+		if (ret)
+			return ret;
+	}
+	return cmx_ends_move(&ends, bytes, cmd->queue->member->timeline, moved, budget);
+}
+
 int cmx_move_apply(struct cmx_cmd *cmd, size_t *budget)
 {
-	struct cmx_queue *q = cmd->queue;
 	struct cmx_bytes bytes;
 	u64 moved;
 	int ret;
@@ -266,8 +286,7 @@ int cmx_move_apply(struct cmx_cmd *cmd, size_t *budget)
 			return -EAGAIN;
 		if (!bytes.len)
 			return -EREMOTEIO;
-		ret = cmx_bytes_move(&q->obj.file->vm, &bytes, q->member->timeline, &moved,
-				     budget);
+		ret = cmx_cmd_move(cmd, &bytes, &moved, budget);
 		if (ret)
 			return ret;
 		cmx_cursor_advance(cmd, &cmd->cursor, moved);
@@ -370,6 +389,12 @@ int cmx_move_start(struct cmx_cmd *cmd, u64 *done)
 	}
 	if (!c.total)
 		cmx_charge_empty(cmd, &x);
+	/* One step took it to its end: the bytes lie in one mapping on either side. */
+	cmd->ends_known = spans == 1;
+	if (cmd->ends_known) {
+		cmd->ends = ends;
+		cmd->ends_generation = vm->generation;
+	}
 	return cmx_charge_flush(cmd, &x, done);
 }
 

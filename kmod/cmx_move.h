@@ -5,9 +5,10 @@
 
 #include <linux/types.h>
 
+#include "cmx_vm.h"
+
 struct cmx_cmd;
 struct cmx_timeline;
-struct cmx_vm;
 
 /** struct cmx_cursor - a place in a command's list of pieces. */
 struct cmx_cursor {
@@ -33,6 +34,16 @@ struct cmx_bytes {
 	u64 pattern;
 	/** @pattern_size: its size, 0: not a fill. */
 	u32 pattern_size;
+};
+
+/** struct cmx_ends - both ends of some bytes, translated; valid under the vm lock. */
+struct cmx_ends {
+	/** @src: where they come from, if that is device memory. */
+	struct cmx_span src;
+	/** @dst: where they go. */
+	struct cmx_span dst;
+	/** @len: how many. */
+	u64 len;
 };
 
 /* Statuses below: 0, -EFAULT or -EACCES at the source, -EREMOTEIO at the destination. */

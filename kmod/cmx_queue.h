@@ -91,6 +91,8 @@ enum cmx_phase {
 
 /**
  * struct cmx_cmd - one entry being carried out.
+ *
+ * What every event looks at comes first: with thousands of queues each line is a miss.
  */
 struct cmx_cmd {
 	/** @node: event. */
@@ -99,38 +101,44 @@ struct cmx_cmd {
 	struct list_head link;
 	/** @queue: queue. */
 	struct cmx_queue *queue;
-	/** @entry: private copy of the slots. */
-	u64 entry[CMX_ENTRY_MAX_SLOTS * CMX_SLOT_SIZE / sizeof(u64)];
-	/** @launch: state of a launch, or NULL. */
-	struct cmx_launch *launch;
-	/** @watch: comparison of a WAIT. */
-	struct cmx_watch watch;
-	/** @receive: in cmx_rq.waiters. */
-	struct list_head receive;
-	/** @rq: whose. */
-	struct cmx_rq *rq;
 	/** @phase: enum cmx_phase. */
 	u32 phase;
 	/** @status: what the completion says. */
 	u32 status;
 	/** @retries: receiver-not-ready retries made. */
 	u32 retries;
-	/** @cursor: what was moved. */
-	struct cmx_cursor cursor;
-	/** @list: CMX_OP_COPY_SG: private copy of the list (kvmalloc()), or NULL. */
-	struct cmx_sg *list;
 	/** @received: @recv is taken. */
 	bool received;
-	/** @recv: receive entry of a message. */
-	struct cmx_rq_entry recv;
+	/** @extrapolated: its time is outside the calibration. */
+	bool extrapolated;
+	/** @ends_known: @ends and @ends_generation are set. */
+	bool ends_known;
+	/** @launch: state of a launch, or NULL. */
+	struct cmx_launch *launch;
 	/** @start: when it was issued. */
 	u64 start;
 	/** @len: bytes moved. */
 	u64 len;
 	/** @imm: completion's immediate. */
 	u64 imm;
-	/** @extrapolated: its time is outside the calibration. */
-	bool extrapolated;
+	/** @cursor: what was moved. */
+	struct cmx_cursor cursor;
+	/** @entry: private copy of the slots. */
+	u64 entry[CMX_ENTRY_MAX_SLOTS * CMX_SLOT_SIZE / sizeof(u64)];
+	/** @ends: a move's both ends as translated at issue, if they are one piece. */
+	struct cmx_ends ends;
+	/** @ends_generation: cmx_vm.generation then. */
+	u64 ends_generation;
+	/** @list: CMX_OP_COPY_SG: private copy of the list (kvmalloc()), or NULL. */
+	struct cmx_sg *list;
+	/** @rq: receive ring a message goes to. */
+	struct cmx_rq *rq;
+	/** @receive: in cmx_rq.waiters. */
+	struct list_head receive;
+	/** @recv: receive entry of a message. */
+	struct cmx_rq_entry recv;
+	/** @watch: comparison of a WAIT. */
+	struct cmx_watch watch;
 };
 
 static inline struct cmx_queue *to_cmx_queue(struct cmx_object *obj)

@@ -178,7 +178,8 @@ static void cmx_timeline_show_one(struct seq_file *m, struct cmx_timeline *tl)
 
 	mutex_lock(&tl->lock);
 	seq_printf(m, "timeline flags %#x now_ps %llu actors %u running %u queues %u events %u\n",
-		   tl->flags, tl->now, tl->actors, tl->running, tl->queues, tl->heap.count);
+		   tl->flags, tl->now, tl->actors, tl->running, tl->queues,
+		   tl->heap.count - tl->heap.hole);
 	seq_printf(m, "\tbatches %u commands %llu launches %llu bytes %llu\n", tl->num_batches,
 		   tl->commands, tl->launches, tl->bytes);
 	list_for_each_entry(member, &tl->members, link)

@@ -140,6 +140,7 @@ static int cmx_vm_insert(struct cmx_file *file, struct cmx_mapping *mapping)
 		mas_set_range(&mas, cmx_va_page(mapping->va),
 			      cmx_va_page(mapping->va + mapping->size) - 1);
 		err = mas_store_gfp(&mas, mapping, GFP_KERNEL_ACCOUNT);
+		file->vm.generation++;
 	}
 	up_write(&file->vm.lock);
 	return err;
@@ -228,6 +229,7 @@ static int cmx_vm_remove(struct cmx_file *file, const struct drm_cmx_unmap *args
 	if (!err) {
 		mas_set_range(&mas, cmx_va_page(args->va), cmx_va_page(args->va + args->size) - 1);
 		err = mas_store_gfp(&mas, NULL, GFP_KERNEL_ACCOUNT);
+		file->vm.generation++;
 	}
 	up_write(&file->vm.lock);
 	return err;

@@ -38,6 +38,8 @@ struct cmx_vm {
 	struct rw_semaphore lock;
 	/** @tree: struct cmx_mapping by page number. */
 	struct maple_tree tree;
+	/** @generation: counts changes: what was translated before one is void. */
+	u64 generation;
 };
 
 /** struct cmx_span - a translated range; valid while cmx_vm.lock is held. */
