@@ -30,7 +30,7 @@ static int cq_map(struct cq_priv *priv, const struct drm_cmx_cq_create *create)
 	ret = cmx_ctx_map_ring(cq->ctx, create->rw_offset, create->rw_size, true,
 			       "mapping a completion ring's head", &rw);
 	if (ret) {
-		cmx_ctx_unmap_ring(cq->ctx, ro, create->ro_size);
+		cmx_ctx_unmap_ring(ro, create->ro_size);
 		return ret;
 	}
 	priv->ro_size = create->ro_size;
@@ -45,8 +45,8 @@ static void cq_free(struct cq_priv *priv)
 {
 	struct cmx_cq *cq = &priv->cq;
 
-	cmx_ctx_unmap_ring(cq->ctx, cq->producer, priv->ro_size);
-	cmx_ctx_unmap_ring(cq->ctx, cq->consumer, priv->rw_size);
+	cmx_ctx_unmap_ring(cq->producer, priv->ro_size);
+	cmx_ctx_unmap_ring(cq->consumer, priv->rw_size);
 	free(priv);
 }
 

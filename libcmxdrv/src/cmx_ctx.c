@@ -76,10 +76,9 @@ int cmx_ctx_map_ring(struct cmx_ctx *ctx, uint64_t offset, uint64_t size, bool w
 	return cmx_ctx_explain(ctx, CMX_CALL_OTHER, -errno, what);
 }
 
-void cmx_ctx_unmap_ring(struct cmx_ctx *ctx, const void *addr, uint64_t size)
+void cmx_ctx_unmap_ring(const void *addr, uint64_t size)
 {
-	/* A child never had the mapping; something of its own may be there. */
-	if (addr && cmx_ctx_alive(ctx))
+	if (addr)
 		munmap((void *)(uintptr_t)addr, size);
 }
 
@@ -251,9 +250,7 @@ static void ctx_free_arenas(struct cmx_ctx *ctx)
 {
 	cmx_va_fini(&ctx->device_va);
 	cmx_va_fini(&ctx->host_va);
-	/* In a child there may be its own mappings where memory of the device was. */
-	if (cmx_ctx_alive(ctx))
-		cmx_reserve_give(ctx->reserve, ctx->reserve_size);
+	cmx_reserve_give(ctx->reserve, ctx->reserve_size);
 }
 
 static struct cmx_ctx *ctx_new(void)
@@ -327,6 +324,14 @@ void cmx_close(struct cmx_ctx *ctx)
 {
 	if (!ctx)
 		return;
+	if (!cmx_ctx_alive(ctx)) {
+		/*
+		 * A child has none of the mappings, may have its own in their places, and
+		 * has locks as other threads of the parent held them: leave all that.
+		 */
+		close(ctx->fd);
+		return;
+	}
 	cmx_runner_stop(ctx);
 	cmx_queues_close(ctx);
 	cmx_rqs_close(ctx);

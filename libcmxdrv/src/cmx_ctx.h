@@ -59,7 +59,7 @@ int cmx_ctx_ioctl(struct cmx_ctx *ctx, unsigned long request, void *arg, const c
 /* Map ring memory of the device; @what names it in the error. */
 int cmx_ctx_map_ring(struct cmx_ctx *ctx, uint64_t offset, uint64_t size, bool writable,
 		     const char *what, void **addr);
-void cmx_ctx_unmap_ring(struct cmx_ctx *ctx, const void *addr, uint64_t size);
+void cmx_ctx_unmap_ring(const void *addr, uint64_t size);
 
 /* Objects: link and unlink under the context's lock. */
 void cmx_ctx_link(struct cmx_ctx *ctx, struct cmx_list *list, struct cmx_list *node);

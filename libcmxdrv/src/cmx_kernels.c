@@ -110,8 +110,10 @@ int cmx_kernel_register_desc(struct cmx_ctx *ctx, const struct cmx_kernel_desc *
 			     uint64_t *kernel)
 {
 	struct cmx_kernels *kernels = &ctx->kernels;
-	int ret;
+	int ret = cmx_ctx_check(ctx);
 
+	if (ret)
+		return ret;
 	pthread_mutex_lock(&kernels->lock);
 	ret = kernel_add(kernels, desc);
 	if (!ret) {
@@ -172,8 +174,10 @@ int cmx_kernel_load(struct cmx_ctx *ctx, const char *path)
 {
 	const struct cmx_kernel_table *table;
 	struct kernel_object *object;
-	int ret;
+	int ret = cmx_ctx_check(ctx);
 
+	if (ret)
+		return ret;
 	object = calloc(1, sizeof(*object));
 	if (!object)
 		return cmx_fail_call(-ENOMEM, "cmx_kernel_load");
@@ -205,7 +209,10 @@ int cmx_kernel_find(struct cmx_ctx *ctx, const char *name, uint64_t *kernel)
 {
 	struct cmx_kernels *kernels = &ctx->kernels;
 	uint64_t number;
+	int ret = cmx_ctx_check(ctx);
 
+	if (ret)
+		return ret;
 	pthread_mutex_lock(&kernels->lock);
 	number = kernel_number(kernels, name);
 	pthread_mutex_unlock(&kernels->lock);

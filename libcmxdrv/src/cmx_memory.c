@@ -43,8 +43,7 @@ static void bo_put(struct cmx_ctx *ctx, struct cmx_bo *bo)
 	if (--bo->refs)
 		return;
 	cmx_list_del(&bo->node);
-	if (cmx_ctx_alive(ctx))
-		drmCloseBufferHandle(ctx->fd, bo->handle);
+	drmCloseBufferHandle(ctx->fd, bo->handle);
 	free(bo);
 }
 
@@ -305,26 +304,20 @@ int cmx_mem_export(struct cmx_mem *mem, int *fd)
 	return 0;
 }
 
-static void mem_free_unlinked(struct cmx_mem *mem)
+void cmx_mem_free(struct cmx_mem *mem)
 {
-	struct drm_cmx_unmap unmap = { .va = mem->va, .size = mem->bo->size };
+	struct drm_cmx_unmap unmap;
 
-	if (cmx_ctx_alive(mem->ctx)) {
-		drmIoctl(mem->ctx->fd, DRM_IOCTL_CMX_UNMAP, &unmap);
-		if (mem->ptr)
-			cmx_reserve_restore(mem->ptr, mem->bo->size);
-	}
+	if (!mem || !cmx_ctx_alive(mem->ctx))
+		return;
+	unmap = (struct drm_cmx_unmap){ .va = mem->va, .size = mem->bo->size };
+	cmx_ctx_unlink(mem->ctx, &mem->node);
+	drmIoctl(mem->ctx->fd, DRM_IOCTL_CMX_UNMAP, &unmap);
+	if (mem->ptr)
+		cmx_reserve_restore(mem->ptr, mem->bo->size);
 	cmx_va_give(mem_arena(mem), mem->va, mem->span);
 	mem_put_bo(mem);
 	free(mem);
-}
-
-void cmx_mem_free(struct cmx_mem *mem)
-{
-	if (!mem)
-		return;
-	cmx_ctx_unlink(mem->ctx, &mem->node);
-	mem_free_unlinked(mem);
 }
 
 void cmx_mems_close(struct cmx_ctx *ctx)

@@ -60,7 +60,7 @@ static int queue_map(struct cmx_queue_priv *priv, const struct drm_cmx_queue_cre
 	ret = cmx_ctx_map_ring(q->ctx, create->ro_offset, create->ro_size, false,
 			       "mapping a queue's head", &ro);
 	if (ret) {
-		cmx_ctx_unmap_ring(q->ctx, rw, create->rw_size);
+		cmx_ctx_unmap_ring(rw, create->rw_size);
 		return ret;
 	}
 	priv->rw_size = create->rw_size;
@@ -97,8 +97,8 @@ static void queue_free(struct cmx_queue_priv *priv)
 {
 	struct cmx_queue *q = &priv->q;
 
-	cmx_ctx_unmap_ring(q->ctx, q->producer, priv->rw_size);
-	cmx_ctx_unmap_ring(q->ctx, q->consumer, priv->ro_size);
+	cmx_ctx_unmap_ring(q->producer, priv->rw_size);
+	cmx_ctx_unmap_ring(q->consumer, priv->ro_size);
 	pthread_mutex_destroy(&priv->lock);
 	free(priv);
 }

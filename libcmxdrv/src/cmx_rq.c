@@ -32,7 +32,7 @@ static int rq_map(struct rq_priv *priv, const struct drm_cmx_rq_create *create)
 	ret = cmx_ctx_map_ring(rq->ctx, create->ro_offset, create->ro_size, false,
 			       "mapping a receive ring's head", &ro);
 	if (ret) {
-		cmx_ctx_unmap_ring(rq->ctx, rw, create->rw_size);
+		cmx_ctx_unmap_ring(rw, create->rw_size);
 		return ret;
 	}
 	priv->ro_size = create->ro_size;
@@ -47,8 +47,8 @@ static void rq_free(struct rq_priv *priv)
 {
 	struct cmx_rq *rq = &priv->rq;
 
-	cmx_ctx_unmap_ring(rq->ctx, rq->producer, priv->rw_size);
-	cmx_ctx_unmap_ring(rq->ctx, rq->consumer, priv->ro_size);
+	cmx_ctx_unmap_ring(rq->producer, priv->rw_size);
+	cmx_ctx_unmap_ring(rq->consumer, priv->ro_size);
 	free(priv);
 }
 

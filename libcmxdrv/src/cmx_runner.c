@@ -106,14 +106,12 @@ int cmx_runner_start(struct cmx_ctx *ctx, uint32_t threads)
 int cmx_runner_stop(struct cmx_ctx *ctx)
 {
 	struct cmx_runners *runners = ctx->runners;
+	int ret = cmx_ctx_check(ctx);
 
-	if (!runners)
-		return 0;
+	if (ret || !runners)
+		return ret;
 	ctx->runners = NULL;
-	if (cmx_ctx_alive(ctx))
-		runners_join(runners);
-	else	/* The threads stayed in the parent. */
-		free(runners);
+	runners_join(runners);
 	return 0;
 }
 

@@ -35,7 +35,7 @@ static int timeline_map(struct cmx_timeline *timeline)
 	return 0;
 
 err_unmap_doorbells:
-	cmx_ctx_unmap_ring(ctx, doorbells, DOORBELL_SIZE);
+	cmx_ctx_unmap_ring(doorbells, DOORBELL_SIZE);
 	return ret;
 }
 
@@ -43,8 +43,8 @@ static void timeline_free(struct cmx_timeline *timeline)
 {
 	struct cmx_ctx *ctx = timeline->ctx;
 
-	cmx_ctx_unmap_ring(ctx, timeline->doorbells, DOORBELL_SIZE);
-	cmx_ctx_unmap_ring(ctx, timeline->status, ctx->device.page_size);
+	cmx_ctx_unmap_ring(timeline->doorbells, DOORBELL_SIZE);
+	cmx_ctx_unmap_ring(timeline->status, ctx->device.page_size);
 	free(timeline);
 }
 

@@ -112,7 +112,8 @@ int main(int argc, char **argv)
 	bench_host(&b, "submit, a page for each ring", submit_ns(&b, rings, bells, status, false),
 		   "ns");
 	bench_host(&b, "runner looks at all, one page", look_ns(&b, bells, true), "ns");
-	bench_host(&b, "runner looks at all, a page for each ring", look_ns(&b, bells, false), "ns");
+	bench_host(&b, "runner looks at all, a page for each ring", look_ns(&b, bells, false),
+		   "ns");
 	bench_host(&b, "runner sets and clears NEED_WAKEUP, one page", sleep_ns(&b, status, true),
 		   "ns");
 	bench_host(&b, "runner sets and clears it, a page for each ring",

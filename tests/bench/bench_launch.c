@@ -28,7 +28,8 @@ static double chains(struct bench *b, struct cmx_queue *q, struct cmx_cq *cq, ui
 		uint64_t start = bench_ticks();
 
 		for (uint32_t k = 0; k < chain; k++)
-			MUST(cmx_queue_launch(q, &desc, k == chain - 1 ? CMX_ENTRY_COMPLETE : 0, k));
+			MUST(cmx_queue_launch(q, &desc, k + 1 < chain ? 0 : CMX_ENTRY_COMPLETE,
+					      k));
 		MUST(cmx_queue_submit(q));
 		bench_finish(cq, 1);
 		ticks[i] = bench_ticks() - start;

@@ -5,6 +5,7 @@
  *   ref_check greedy RUN.json WANT.json
  *   ref_check experts GOT.json TRACE.json
  *   ref_check same-virtual A.json B.json
+ *   ref_check trace TRACE.json EVENTS
  * Exit status 0 if they agree, 1 with the first difference on stderr if not.
  */
 #include <inttypes.h>
@@ -86,7 +87,8 @@ static int logits(const char *got_path, const char *want_path, size_t vocab, dou
 
 static int greedy(json_t *run, json_t *ref)
 {
-	const json_t *got = json_object_get(run, "output_ids"), *want = json_object_get(ref, "greedy");
+	const json_t *got = json_object_get(run, "output_ids");
+	const json_t *want = json_object_get(ref, "greedy");
 	const json_t *margin = json_object_get(ref, "greedy_margin");
 	size_t i, n = json_array_size(want);
 
@@ -94,7 +96,7 @@ static int greedy(json_t *run, json_t *ref)
 		return differ("%zu ids, must be %zu", json_array_size(got), n);
 	for (i = 0; i < n; i++) {
 		if (!json_equal(json_array_get(got, i), json_array_get(want, i)))
-			return differ("step %zu: %lld, must be %lld (margin %g)", i,
+			return differ("step %zu: %lld, not %lld (margin %g)", i,
 				      json_integer_value(json_array_get(got, i)),
 				      json_integer_value(json_array_get(want, i)),
 				      json_number_value(json_array_get(margin, i)));
@@ -166,6 +168,31 @@ static int same_virtual(json_t *a, json_t *b)
 	return 0;
 }
 
+/* Well formed, with at least @least complete events that do not overlap on their track. */
+static int trace(json_t *t, size_t least)
+{
+	json_t *events = json_object_get(t, "traceEvents"), *e;
+	size_t i, count = 0;
+	double end = 0;
+
+	json_array_foreach(events, i, e) {
+		const char *ph = json_string_value(json_object_get(e, "ph"));
+		double ts = json_number_value(json_object_get(e, "ts"));
+
+		if (!ph || !json_string_value(json_object_get(e, "name")))
+			return differ("event %zu has no phase or name", i);
+		if (strcmp(ph, "X"))
+			continue;
+		count++;
+		if (ts < end - 1e-6)
+			return differ("event %zu starts at %f, before %f", i, ts, end);
+		end = ts + json_number_value(json_object_get(e, "dur"));
+	}
+	if (count < least || !(end > 0))
+		return differ("%zu events until %f us, must be %zu or more", count, end, least);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	json_t *a, *b;
@@ -176,6 +203,11 @@ int main(int argc, char **argv)
 	if (argc != 4)
 		return differ("usage: ref_check logits|greedy|experts|same-virtual GOT WANT...");
 	a = load(argv[2]);
+	if (!strcmp(argv[1], "trace")) {
+		ret = trace(a, strtoul(argv[3], NULL, 0));
+		json_decref(a);
+		return ret;
+	}
 	b = load(argv[3]);
 	if (!strcmp(argv[1], "greedy"))
 		ret = greedy(a, b);

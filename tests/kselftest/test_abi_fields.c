@@ -566,6 +566,15 @@ TEST_F(fields, run_arrays)
 		EXPECT_TRUE(refused(self, call, -EINVAL, "launches"))
 			TH_LOG("stride %u: %s", strides[i], self->why);
 	}
+	/* As much room as one likes, in elements that are not too large. */
+	ASSERT_EQ(0, abi_prepare(&self->world, call, args));
+	args->launches.count = ~0U;
+	EXPECT_EQ(0, abi_ioctl(self->world.fd, call->request, args));
+	EXPECT_EQ(0, args->launches.count);
+	ASSERT_EQ(0, abi_prepare(&self->world, call, args));
+	args->launches.stride = ~0U;
+	EXPECT_TRUE(refused(self, call, -EINVAL, "launches"))
+		TH_LOG("%s", self->why);
 	/* Outcomes of no batch. */
 	ASSERT_EQ(0, abi_prepare(&self->world, call, args));
 	args->outcomes.stride = sizeof(struct drm_cmx_outcome);

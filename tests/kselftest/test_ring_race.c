@@ -13,7 +13,7 @@
 #include "cmx_host.h"
 #include "cmx_run.h"
 
-#define QUEUES	3
+#define QUEUES	4	/* one of each class, and one whose completion ring may overflow */
 #define SLOTS	64
 
 FIXTURE(race) {
@@ -36,8 +36,8 @@ FIXTURE_SETUP(race)
 	ASSERT_EQ(0, abi_world_open(&self->world));
 	ASSERT_EQ(0, abi_mem_create(self->world.fd, 1, ABI_VA * 2, 4 * ABI_PAGE, &self->spare));
 	for (q = 0; q < QUEUES; q++) {
-		ASSERT_EQ(0, abi_cq_create(self->world.fd, 64, q & 1, &self->cqs[q]));
-		abi_queue_args(&args, q, self->cqs[q].handle);
+		ASSERT_EQ(0, abi_cq_create(self->world.fd, 64, q == 3, &self->cqs[q]));
+		abi_queue_args(&args, q % 3, self->cqs[q].handle);
 		args.slots = SLOTS;
 		ASSERT_EQ(0, abi_queue_create(self->world.fd, &args, &self->queues[q]));
 	}
@@ -108,8 +108,9 @@ static void some_entry(union abi_entry *entry, struct abi_random *random)
 		entry->rma.num_sge = n / 256 % 16 ? 0 : 1;
 		break;
 	}
-	entry->header.flags = n / 4096 % 64;
-	if (n / 65536 % 4 == 0)
+	if (n / 4096 % 4 == 0)
+		entry->header.flags = n / 65536 % 64;
+	if (n / 1048576 % 4 == 0)
 		entry->words[abi_random(random) % 8] ^= 1ULL << abi_random(random) % 64;
 }
 
@@ -182,12 +183,37 @@ struct runner_thread {
 	__u32 flags;
 	__u64 rounds;
 	__u64 unknown;
+	__u64 good;
 	int error;
 };
 
 static bool allowed(int ret)
 {
 	return ret >= CMX_RUN_DONE && ret <= CMX_RUN_INTERRUPTED;
+}
+
+/* Posts what a good client would, where the ring is now. */
+static void post_good(struct runner_thread *t)
+{
+	FIXTURE_DATA(race) *self = t->self;
+	union abi_entry entry;
+	unsigned int q, i;
+
+	for (q = 0; q < QUEUES; q++) {
+		struct abi_ring *queue = &self->queues[q];
+
+		queue->tail = __atomic_load_n(&queue->consumer->head, __ATOMIC_ACQUIRE);
+		for (i = 0; i < 6; i++) {
+			if (q % 3 == CMX_QUEUE_STREAM && i % 2)
+				abi_entry_launch(&entry, 1, 1000);
+			else if (q % 3 == CMX_QUEUE_UB)
+				abi_entry_rma(&entry, UB_OP_WRITE, ABI_VA, ABI_VA * 2, 100 * i + 1);
+			else
+				abi_entry_copy(&entry, ABI_VA * 2, ABI_VA, 1000 * i + 1);
+			abi_post(queue, &entry);
+		}
+		abi_kick(self->world.fd, &self->world.clock, queue);
+	}
 }
 
 /* Looks at what is new in the completion rings, whoever moved their heads. */
@@ -200,8 +226,12 @@ static void look(struct runner_thread *t)
 		struct abi_cq *cq = &self->cqs[q];
 		__u32 tail = __atomic_load_n(&cq->producer->tail, __ATOMIC_ACQUIRE);
 
-		while (cq->head != tail)
-			t->unknown += !known_cqe(&cq->cqes[cq->head++ & (cq->entries - 1)]);
+		while (cq->head != tail) {
+			const struct cmx_cqe *cqe = &cq->cqes[cq->head++ & (cq->entries - 1)];
+
+			t->unknown += !known_cqe(cqe);
+			t->good += cqe->status == UB_CR_SUCCESS;
+		}
 		cq->consumer->head = tail;
 		if (self->queues[q].consumer->state == UB_QUEUE_ERROR)
 			abi_queue_state(self->world.fd, self->queues[q].handle, UB_QUEUE_READY);
@@ -225,8 +255,11 @@ static void *keep_running(void *data)
 			break;
 		}
 		t->rounds++;
-		if (!(t->flags & CMX_RUN_HELPER))
-			look(t);
+		if (t->flags & CMX_RUN_HELPER)
+			continue;
+		look(t);
+		if (t->rounds % 4 == 0)
+			post_good(t);
 	}
 	return NULL;
 }
@@ -256,8 +289,9 @@ TEST_F_TIMEOUT(race, one_runner, 120)
 	run_threads(self, &thread, 1);
 	EXPECT_EQ(0, thread.error);
 	EXPECT_EQ(0, thread.unknown);
-	EXPECT_LT(0, thread.rounds);
-	printf("# %llu rounds, %llu launches\n", thread.rounds, thread.runner.launched);
+	EXPECT_LT(0, thread.good);
+	printf("# %llu rounds, %llu launches, %llu good entries\n", thread.rounds,
+	       thread.runner.launched, thread.good);
 }
 
 TEST_F_TIMEOUT(race, three_runners, 120)
@@ -270,8 +304,9 @@ TEST_F_TIMEOUT(race, three_runners, 120)
 		EXPECT_EQ(0, threads[i].error);
 		EXPECT_EQ(0, threads[i].unknown);
 	}
-	printf("# %llu, %llu, %llu rounds\n", threads[0].rounds, threads[1].rounds,
-	       threads[2].rounds);
+	EXPECT_LT(0, threads[0].good);
+	printf("# %llu, %llu, %llu rounds, %llu good entries\n", threads[0].rounds,
+	       threads[1].rounds, threads[2].rounds, threads[0].good);
 }
 
 /* Objects and mappings come and go while runners work on them. */

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Timelines shared by files and processes. */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "kselftest_harness.h"
@@ -223,6 +225,24 @@ TEST_F(shared, copy_across_files)
 	EXPECT_EQ(CMX_RUN_DONE, member_run(&self->b, CMX_UNTIL_IDLE, 0, 0));
 	pthread_join(self->a.thread, NULL);
 	EXPECT_EQ(0, memcmp(self->a.mem.bytes + 3, self->b.mem.bytes + 5, 4000));
+}
+
+/* The descriptor is for import alone, closes on exec and says what it is. */
+TEST_F(shared, descriptor_rules)
+{
+	char path[64], name[128], byte;
+	ssize_t length;
+
+	EXPECT_EQ(FD_CLOEXEC, fcntl(self->fd, F_GETFD));
+	EXPECT_EQ(-1, read(self->fd, &byte, 1));
+	EXPECT_EQ(-1, write(self->fd, "x", 1));
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, ABI_PAGE, PROT_READ, MAP_SHARED, self->fd, 0));
+	EXPECT_EQ(-ENOTTY, abi_ioctl(self->fd, DRM_IOCTL_CMX_WAKE, &(struct drm_cmx_wake){ 0 }));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", self->fd);
+	length = readlink(path, name, sizeof(name) - 1);
+	ASSERT_LT(0, length);
+	name[length] = 0;
+	EXPECT_NE(NULL, strstr(name, "cmx"));
 }
 
 /* Two timelines: the message arrives, and is marked. */

@@ -199,6 +199,74 @@ TEST_F(launch, time_only_takes_the_same_time)
 	EXPECT_EQ(0, memcmp(self->want, args.x, N * 8));
 }
 
+/* Two that can only end when both run at once: each waits for the other to have begun. */
+static uint32_t begun;
+
+static int meet_block(struct cmx_launch_ctx *lc, const void *p, uint32_t block)
+{
+	(void)lc;
+	(void)p;
+	(void)block;
+	__atomic_add_fetch(&begun, 1, __ATOMIC_RELAXED);
+	for (int i = 0; i < 10000; i++) {
+		if (__atomic_load_n(&begun, __ATOMIC_RELAXED) == 2)
+			return 0;
+		usleep(1000);
+	}
+	return ETIME;
+}
+
+FIXTURE(meet)
+{
+	struct bed bed;
+	struct cmx_launch_desc desc;
+	struct cmx_cqe cqe;
+};
+
+FIXTURE_SETUP(meet)
+{
+	OK(bed_open(&self->bed));
+	memset(&self->desc, 0, sizeof(self->desc));
+	self->desc.first_ps = UINT64_MAX;
+	self->desc.cost.mem_bytes = 1 << 30;
+	self->desc.min_ps = cmx_launch_bound(self->bed.q, &self->desc.cost);
+	ASSERT_GT(self->desc.min_ps, 100000000);
+	OK(cmx_kernel_register(self->bed.ctx, "meet", meet_block, &self->desc.kernel));
+	begun = 0;
+	OK(cmx_runner_start(self->bed.ctx, 1));
+}
+
+FIXTURE_TEARDOWN(meet)
+{
+	bed_close(&self->bed);
+}
+
+TEST_F(meet, blocks_of_a_launch_run_at_once)
+{
+	self->desc.grid = 2;
+	OK(cmx_queue_launch(self->bed.q, &self->desc, CMX_ENTRY_COMPLETE, 0));
+	OK(bed_finish(&self->bed, 1, &self->cqe));
+}
+
+TEST_F(meet, launches_of_a_batch_run_at_once)
+{
+	OK(cmx_queue_launch(self->bed.q, &self->desc, CMX_ENTRY_COMPLETE, 0));
+	OK(cmx_queue_launch(self->bed.far, &self->desc, CMX_ENTRY_COMPLETE, 0));
+	OK(bed_finish(&self->bed, 2, &self->cqe));
+}
+
+TEST_F(meet, bounds_let_a_later_launch_run_at_once)
+{
+	struct cmx_mem *mem;
+
+	OK(cmx_mem_alloc(self->bed.ctx, self->bed.far_die, 1 << 16, 0, &mem));
+	OK(cmx_queue_launch(self->bed.q, &self->desc, CMX_ENTRY_COMPLETE, 0));
+	/* It starts later, but before the other can have ended. */
+	OK(cmx_queue_fill(self->bed.far, cmx_mem_va(mem), 1 << 16, 0, 8, 0, 0));
+	OK(cmx_queue_launch(self->bed.far, &self->desc, CMX_ENTRY_COMPLETE, 0));
+	OK(bed_finish(&self->bed, 2, &self->cqe));
+}
+
 /* Two queues with launches of unlike lengths that meet in waits; a digest of all times. */
 static int mixed_run(uint32_t threads, uint64_t *digest)
 {

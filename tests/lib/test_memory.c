@@ -191,8 +191,11 @@ static int forked_child(struct bed *bed, struct cmx_mem *mem)
 	    cmx_cq_poll(bed->cq, &cqe) != -EPERM ||
 	    cmx_wait_idle(bed->ctx, NULL) != -EPERM ||
 	    cmx_actor_add(cmx_timeline_default(bed->ctx), &actor) != -EPERM ||
-	    cmx_runner_start(bed->ctx, 1) != -EPERM)
+	    cmx_runner_start(bed->ctx, 1) != -EPERM ||
+	    cmx_runner_stop(bed->ctx) != -EPERM ||
+	    cmx_cq_destroy(bed->cq) != -EPERM)
 		return 1;
+	cmx_mem_free(mem);
 	cmx_close(bed->ctx);
 	return 0;
 }
@@ -206,6 +209,8 @@ TEST_F(memory, a_forked_child_is_kept_out)
 
 	OK(bed_memory(&self->bed, 0, 8192, 11, &mem));
 	OK(cmx_runner_start(self->bed.ctx, 2));
+	/* Let them get to sleep: the child has their locks as they are then. */
+	usleep(20000);
 	pid = fork();
 	ASSERT_GE(pid, 0);
 	if (!pid)

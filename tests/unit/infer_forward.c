@@ -321,22 +321,86 @@ TEST(tensors_that_do_not_fit)
 	}
 }
 
+/* Where the value of a u32 key is in the file. */
+static off_t find_u32(int fd, const char *key)
+{
+	char buf[32768], record[96];
+	size_t len = strlen(key);
+	char *at;
+
+	memcpy(record, key, len);
+	memcpy(record + len, "\x04\0\0\0", 4);
+	if (pread(fd, buf, sizeof(buf), 0) != sizeof(buf))
+		abort();
+	at = memmem(buf, sizeof(buf), record, len + 4);
+	if (!at)
+		abort();
+	return at - buf + (off_t)len + 4;
+}
+
 TEST(metadata_that_does_not_fit_the_tensors)
 {
-	/* The low byte of a u32 value follows its key and type. */
-	static const char key[] = "deepseek2.expert_feed_forward_length\x04\0\0\0";
 	const struct cmx_die_options die = { .isa = CMX_ISA_SCALAR, .threads = 1 };
 	int fd = make_model("v3tiny", TINYMOE_F32, false);
-	char buf[32768], *at;
+	off_t at = find_u32(fd, "deepseek2.expert_feed_forward_length");
 	struct engine e;
 
-	ASSERT_EQ((ssize_t)sizeof(buf), pread(fd, buf, sizeof(buf), 0));
-	at = memmem(buf, sizeof(buf), key, sizeof(key) - 1);
-	ASSERT_NE(NULL, at);
-	ASSERT_EQ(1, pwrite(fd, "\x7f", 1, at - buf + (ssize_t)sizeof(key) - 1));
+	ASSERT_EQ(1, pwrite(fd, "\x7f", 1, at));
 	EXPECT_EQ(-EINVAL, engine_open(&e, fd, &die, 4, NULL));
 	EXPECT_NE(NULL, strstr(err.text, "asks for 127"));
 	engine_close(&e);
+	close(fd);
+}
+
+/* Refused with a text, or good enough to run a token on. */
+static int refused_or_runs(int fd)
+{
+	const struct cmx_die_options die = { .isa = CMX_ISA_SSE2, .threads = 1 };
+	const uint32_t id = 3;
+	struct engine e;
+	float *got = NULL;
+	int ok;
+
+	err.text[0] = 0;
+	if (!engine_open(&e, fd, &die, 1, NULL))
+		got = run_prompt(&e, &id, 1);
+	ok = got || err.text[0];
+	free(got);
+	engine_close(&e);
+	return ok;
+}
+
+TEST(every_u32_of_the_metadata_mutated)
+{
+	static const char * const keys[] = {
+		"block_count", "context_length", "embedding_length", "feed_forward_length",
+		"vocab_size", "leading_dense_block_count", "attention.head_count",
+		"attention.kv_lora_rank", "rope.dimension_count", "expert_count",
+		"expert_used_count", "expert_shared_count", "expert_feed_forward_length",
+		"expert_gating_func", "expert_group_count", "expert_group_used_count",
+		"attention.q_lora_rank", "attention.head_count_kv", "attention.key_length",
+		"attention.value_length", "attention.key_length_mla",
+		"attention.value_length_mla", "rope.scaling.original_context_length",
+	};
+	int fd = make_model("v3tiny", TINYMOE_F32, false);
+
+	if (!cmx_npu_kernels(CMX_ISA_SSE2))
+		SKIP(return, "no SSE2");
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		char key[96];
+		uint32_t was, values[7] = { 0, 1, 2, 1u << 16, 1u << 31, UINT32_MAX };
+		off_t at;
+
+		snprintf(key, sizeof(key), "deepseek2.%s", keys[i]);
+		at = find_u32(fd, key);
+		ASSERT_EQ(4, pread(fd, &was, 4, at));
+		values[6] = was + 1;
+		for (int v = 0; v < 7; v++) {
+			ASSERT_EQ(4, pwrite(fd, &values[v], 4, at));
+			EXPECT_TRUE(refused_or_runs(fd)) TH_LOG("%s = %u", key, values[v]);
+		}
+		ASSERT_EQ(4, pwrite(fd, &was, 4, at));
+	}
 	close(fd);
 }
 

@@ -38,8 +38,8 @@ static long double worst(const struct cmx_k_rope_table *a)
 	cmx_npu_kernels(CMX_ISA_SCALAR)[CMX_NPU_ROPE_TABLE].fn(a, 0, 1);
 	for (uint32_t p = 0; p < sizeof(probes) / sizeof(probes[0]); p++) {
 		for (uint32_t i = 0; i < a->dim / 2; i++) {
-			const float *got = a->table + (uint64_t)probes[p] * a->dim + 2 * i;
 			long double angle = probes[p] * frequency(a, i);
+			const float *got = a->table + (uint64_t)probes[p] * a->dim + 2 * i;
 
 			max = fmaxl(max, fabsl(cosl(angle) - got[0]));
 			max = fmaxl(max, fabsl(sinl(angle) - got[1]));
@@ -94,7 +94,7 @@ TEST(pairs_are_neighbours)
 	cmx_npu_kernels(CMX_ISA_SCALAR)[CMX_NPU_ROPE].fn(&a, 0, 1);
 	/* A quarter turn of the first pair, half a turn of the second. */
 	for (int h = 0; h < 2; h++) {
-		EXPECT_EQ(6 * h + 0, q[6 * h]);
+		EXPECT_EQ(6 * h, q[6 * h]);
 		EXPECT_EQ(6 * h + 1, q[6 * h + 1]);
 		EXPECT_EQ(-(6 * h + 3), q[6 * h + 2]);
 		EXPECT_EQ(6 * h + 2, q[6 * h + 3]);

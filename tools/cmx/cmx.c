@@ -20,6 +20,7 @@ static const struct command commands[] = {
 #ifdef CMX_COMMAND_infer
 	{ "infer", cmx_infer_main, "run a language model on the NPUs" },
 #endif
+	{ "timeline", cmx_timeline_main, "sum up or draw a trace in virtual time" },
 };
 
 #define NUM_COMMANDS	(sizeof(commands) / sizeof(commands[0]))

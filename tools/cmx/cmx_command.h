@@ -15,5 +15,6 @@ enum cmx_exit {
 
 int cmx_info_main(int argc, char **argv);
 int cmx_infer_main(int argc, char **argv);
+int cmx_timeline_main(int argc, char **argv);
 
 #endif /* CMX_COMMAND_H */

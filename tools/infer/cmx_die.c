@@ -19,11 +19,6 @@
 #define DIE_BLOCK_OPS	65536u
 #define DIE_MAX_BLOCKS	64u
 
-struct die_event {
-	const char *label;
-	uint64_t end_ps;
-};
-
 struct cmx_die {
 	struct cmx_die_options opt;
 	struct cmx_ctx *ctx;
@@ -34,9 +29,8 @@ struct cmx_die {
 	uint32_t pending;		/* appended, completion not read */
 	const char *label[DIE_WINDOW];	/* of those pending */
 	uint64_t launches;
-	uint64_t start_ps;
 	uint64_t now_ps;
-	struct die_event *event;
+	struct cmx_trace_event *event;
 	uint64_t n_events;
 	uint64_t max_events;
 };
@@ -134,8 +128,7 @@ int cmx_die_open(const struct cmx_die_options *opt, struct cmx_die **out,
 		cmx_die_close(die);
 		return ret;
 	}
-	die->start_ps = cmx_timeline_now(cmx_timeline_default(die->ctx));
-	die->now_ps = die->start_ps;
+	die->now_ps = cmx_timeline_now(cmx_timeline_default(die->ctx));
 	*out = die;
 	return 0;
 }
@@ -169,12 +162,13 @@ int cmx_die_alloc(struct cmx_die *die, enum cmx_place place, uint64_t size, cons
 	return 0;
 }
 
+/* The queue is in order, so a command starts where the one before it ended. */
 static int keep_event(struct cmx_die *die, const char *label, uint64_t end_ps,
 		      struct cmx_infer_err *err)
 {
 	if (die->n_events == die->max_events) {
 		uint64_t max = die->max_events ? die->max_events * 2 : 4096;
-		struct die_event *e = realloc(die->event, max * sizeof(*e));
+		struct cmx_trace_event *e = realloc(die->event, max * sizeof(*e));
 
 		if (!e)
 			return cmx_infer_fail(err, -ENOMEM, "no memory for %" PRIu64
@@ -182,7 +176,7 @@ static int keep_event(struct cmx_die *die, const char *label, uint64_t end_ps,
 		die->event = e;
 		die->max_events = max;
 	}
-	die->event[die->n_events++] = (struct die_event){ label, end_ps };
+	die->event[die->n_events++] = (struct cmx_trace_event){ label, die->now_ps, end_ps };
 	return 0;
 }
 
@@ -200,8 +194,9 @@ static int take_completion(struct cmx_die *die, struct cmx_infer_err *err)
 	if (cqe.status != UB_CR_SUCCESS)
 		return cmx_infer_fail(err, -EIO, "%s: failed with status %u, code %" PRIu64, label,
 				      cqe.status, (uint64_t)cqe.imm);
+	ret = die->opt.trace ? keep_event(die, label, cqe.time_ps, err) : 0;
 	die->now_ps = cqe.time_ps;
-	return die->opt.trace ? keep_event(die, label, cqe.time_ps, err) : 0;
+	return ret;
 }
 
 int cmx_die_finish(struct cmx_die *die, struct cmx_infer_err *err)
@@ -300,32 +295,13 @@ int cmx_die_stats(const struct cmx_die *die, struct cmx_die_stats *stats,
 	return 0;
 }
 
-/* Microseconds with all digits of a picosecond count. */
-static void put_us(FILE *f, const char *key, uint64_t ps)
+const struct cmx_trace_event *cmx_die_events(const struct cmx_die *die, uint64_t *n)
 {
-	fprintf(f, ", \"%s\": %" PRIu64 ".%06" PRIu64, key, ps / 1000000, ps % 1000000);
+	*n = die->n_events;
+	return die->event;
 }
 
-int cmx_die_write_trace(const struct cmx_die *die, FILE *f, struct cmx_infer_err *err)
+struct cmx_trace_track cmx_die_track(const struct cmx_die *die)
 {
-	uint64_t start = die->start_ps;
-
-	fprintf(f, "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n"
-		"{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": %u, \"args\": {\"name\": \"die %u\"}},\n"
-		"{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": %u, \"tid\": %u, \"args\": {\"name\": \"stream %u\"}}",
-		die->opt.entity, die->opt.entity, die->opt.entity, die->queue->handle,
-		die->queue->handle);
-	/* The queue is in order, so a command starts where the one before it ended. */
-	for (uint64_t i = 0; i < die->n_events; i++) {
-		const struct die_event *e = &die->event[i];
-
-		fprintf(f, ",\n{\"ph\": \"X\", \"name\": \"%s\", \"pid\": %u, \"tid\": %u",
-			e->label, die->opt.entity, die->queue->handle);
-		put_us(f, "ts", start);
-		put_us(f, "dur", e->end_ps - start);
-		fputs("}", f);
-		start = e->end_ps;
-	}
-	fputs("\n]}\n", f);
-	return ferror(f) ? cmx_infer_fail(err, -EIO, "trace: write failed") : 0;
+	return (struct cmx_trace_track){ die->opt.entity, die->queue->handle };
 }

@@ -9,9 +9,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "cmx_infer_err.h"
+#include "cmx_trace.h"
 #include "kernels/cmx_npu.h"
 
 struct cmx_die_options {
@@ -63,7 +63,8 @@ int cmx_die_finish(struct cmx_die *die, struct cmx_infer_err *err);
 void cmx_die_interrupt(void);
 int cmx_die_stats(const struct cmx_die *die, struct cmx_die_stats *stats,
 		  struct cmx_infer_err *err);
-/* Chrome trace of all commands so far, in virtual time. */
-int cmx_die_write_trace(const struct cmx_die *die, FILE *f, struct cmx_infer_err *err);
+/* All commands so far, if the die was opened with trace. */
+const struct cmx_trace_event *cmx_die_events(const struct cmx_die *die, uint64_t *n);
+struct cmx_trace_track cmx_die_track(const struct cmx_die *die);
 
 #endif

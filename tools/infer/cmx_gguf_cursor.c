@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define CURSOR_FIRST_READ	(64u << 10)
-#define CURSOR_MAX_HEADER	(2ull << 30)
+#define CURSOR_MAX_HEADER	(256ull << 20)
 
 int cmx_gguf_cursor_init(struct cmx_gguf_cursor *c, int fd, struct cmx_infer_err *err)
 {

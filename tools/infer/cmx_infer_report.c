@@ -32,7 +32,7 @@ void cmx_infer_report_text(const struct cmx_infer_report *r, FILE *f)
 	if (r->opt->time_only)
 		fprintf(f, "host           time only: nothing was computed\n");
 	else
-		fprintf(f, "host           %.1f tokens/s prompt, %.1f tokens/s output, load %.2f s\n",
+		fprintf(f, "host           %.1f prompt, %.1f output tokens/s, load %.2f s\n",
 			rate(r->run->n_prompt, r->prefill_s), rate(steps, r->decode_s), r->load_s);
 	fprintf(f, "host SIMD      %s (%s)\n", r->isa, r->isa_why);
 	fprintf(f, "virtual TTFT   %.3f us (virtual)\n", (double)ttft_ps(r) / 1e6);

@@ -267,8 +267,9 @@ static int write_logits(struct session *s, uint32_t n)
 
 static int run_chunk(struct session *s, uint32_t pos, uint32_t n, int64_t sample)
 {
-	int ret = cmx_forward_chunk(&s->fwd, pos, n, sample, &s->err);
+	int ret;
 
+	ret = cmx_forward_chunk(&s->fwd, pos, n, sample, &s->err);
 	if (!ret)
 		ret = cmx_die_finish(s->die, &s->err);
 	if (!ret && interrupted)
@@ -376,14 +377,22 @@ static int finish_report(struct session *s)
 	return ret;
 }
 
+static void write_trace(struct session *s)
+{
+	uint64_t n;
+	const struct cmx_trace_event *e = cmx_die_events(s->die, &n);
+
+	if (s->trace.f)
+		cmx_trace_write_json(cmx_die_track(s->die), e, n, s->trace.f);
+}
+
 static int write_outputs(struct session *s)
 {
 	int ret = 0;
 
 	if (s->record.f)
 		ret = cmx_decisions_write(&s->run, s->record.f, &s->err);
-	if (!ret && s->trace.f)
-		ret = cmx_die_write_trace(s->die, s->trace.f, &s->err);
+	write_trace(s);
 	if (!ret && s->experts.f)
 		cmx_infer_write_experts(&s->run, s->model.cfg.n_dense, s->experts.f);
 	if (!ret)
@@ -461,7 +470,8 @@ int cmx_infer_run(int argc, char **argv)
 			interrupted ? "interrupted" : s->err.text);
 	session_close(s);
 	free(s);
-	if (interrupted)
+	/* A signal after the last step changes nothing. */
+	if (ret && interrupted)
 		return 130;
 	return ret || fflush(stdout) ? 1 : 0;
 }

@@ -28,8 +28,9 @@ extern "C" {
  * address space and places every mapping of the device there, so one pointer is good
  * for host code, kernels and commands.
  *
- * Nothing is inherited by fork(): in a child every function fails with -EPERM and
- * touches neither rings nor device.  The child's copy may be closed with cmx_close().
+ * Nothing is inherited by fork(): in a child every function that could fail does so, with
+ * -EPERM, and touches neither rings nor device.  The child may call cmx_close(), which
+ * then only closes its copy of the file.
  */
 struct cmx_ctx;
 

@@ -560,7 +560,10 @@ struct cmx_launch_desc {
 	uint32_t record_count;
 	/** @record_va: CMX_LAUNCH_TIME_ONLY: struct cmx_record elements, or 0. */
 	uint64_t record_va;
-	/** @min_ps: promise: the launch lasts at least this; see cmx_launch_bound(). */
+	/**
+	 * @min_ps: promise: the launch lasts at least this; see cmx_launch_bound().  With 0,
+	 * nothing of other queues runs on the host at the same time.
+	 */
 	uint64_t min_ps;
 	/** @first_ps: promise: no remote traffic earlier, from the start; ~0: none at all. */
 	uint64_t first_ps;

@@ -180,7 +180,7 @@ static void cost_sample(const struct cmx_k_sample *a, struct cmx_cost *c)
 }
 
 void cmx_npu_cost(enum cmx_npu_id id, const void *args, uint32_t n_active,
-		     struct cmx_cost *cost)
+		  struct cmx_cost *cost)
 {
 	*cost = (struct cmx_cost){ 0 };
 	switch (id) {

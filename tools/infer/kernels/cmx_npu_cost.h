@@ -15,7 +15,7 @@
 
 /* @n_active: experts with tokens; read by the expert kernels only. */
 void cmx_npu_cost(enum cmx_npu_id id, const void *args, uint32_t n_active,
-		     struct cmx_cost *cost);
+		  struct cmx_cost *cost);
 /* True if the cost is known only once the gate has chosen. */
 bool cmx_npu_cost_is_data(enum cmx_npu_id id);
 /* Least and, after execution, true number of active experts. */
