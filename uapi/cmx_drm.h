@@ -314,7 +314,7 @@ struct drm_cmx_info_client {
 
 /** struct drm_cmx_info_extack - why the calling thread's last refused call was refused. */
 struct drm_cmx_info_extack {
-	/** @nr: ioctl number (enum drm_cmx_ioctl_id). */
+	/** @nr: ioctl number (enum drm_cmx_ioctl_id); ~0: mmap() or one of DRM's ioctls. */
 	__u32 nr;
 	/** @error: positive errno. */
 	__u32 error;

@@ -85,6 +85,42 @@ TEST_F(entries, copy)
 	EXPECT_EQ(0, memcmp(self->src + 100, self->dst, 1000));
 }
 
+/* Source and target overlap: refused, or as if the source were read first. */
+TEST_F(entries, copy_overlapping)
+{
+	static const __s64 shifts[] = { 100, -100, 4096, 3 << 20 };
+	__u64 size = 4 << 20, i;
+	__u8 *before = malloc(size);
+	struct abi_mem mem;
+	unsigned int s;
+
+	ASSERT_NE(NULL, before);
+	ASSERT_EQ(0, abi_mem_create(self->world.fd, 0, ABI_VA * 2, 2 * size, &mem));
+	for (s = 0; s < ABI_ARRAY_SIZE(shifts); s++) {
+		__u64 from = size / 2, to = from + shifts[s];
+
+		for (i = 0; i < 2 * size / 8; i++)
+			mem.words[i] = i * 0x9e3779b97f4a7c15ULL;
+		memcpy(before, mem.bytes + from, size);
+		abi_entry_copy(&self->entry, ABI_VA * 2 + to, ABI_VA * 2 + from, size);
+		ASSERT_EQ(0, abi_carry_out(&self->world, &self->world.sdma, &self->entry,
+					   &self->cqe));
+		if (self->cqe.status == UB_CR_SUCCESS) {
+			EXPECT_EQ(0, memcmp(before, mem.bytes + to, size))
+				TH_LOG("shift %lld", shifts[s]);
+			continue;
+		}
+		EXPECT_EQ(UB_CR_LOC_OPERATION_ERR, self->cqe.status);
+		EXPECT_EQ(0, memcmp(before, mem.bytes + from, size));
+		ASSERT_EQ(CMX_RUN_DONE, abi_run_cq(self->world.fd, &self->world.cq, 1, NULL));
+		ASSERT_TRUE(abi_cqe_take(&self->world.cq, &self->cqe));
+		ASSERT_EQ(0, abi_queue_state(self->world.fd, self->world.sdma.handle,
+					     UB_QUEUE_READY));
+	}
+	abi_mem_destroy(self->world.fd, &mem);
+	free(before);
+}
+
 TEST_F(entries, copy_2d)
 {
 	struct cmx_entry_copy *copy = &self->entry.copy;

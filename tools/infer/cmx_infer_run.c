@@ -349,7 +349,7 @@ static int decode(struct session *s)
 		if (!ret)
 			ret = take_token(s, i);
 		/* On one terminal the text itself shows the progress. */
-		if (!ret && !isatty(STDOUT_FILENO))
+		if (!ret && isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO))
 			progress("output", i + 1, s->opt.n);
 	}
 	s->report.decode_s = host_now() - start;
@@ -358,7 +358,10 @@ static int decode(struct session *s)
 
 		fwrite(out, 1, cmx_text_end(&s->text, out), stdout);
 		fputs("\n\n", stdout);
+		fflush(stdout);
 	}
+	if (!ret && !isatty(STDERR_FILENO))
+		fprintf(stderr, "output %u/%u tokens\n", s->run.n_output, s->opt.n);
 	return ret;
 }
 
