@@ -182,11 +182,22 @@ static void cmx_cmd_reset(struct cmx_cmd *cmd, struct cmx_queue *q)
 	cmd->node.index = q->head;
 }
 
+/* Promise a completion for the next entry; false: the queue waits for room. */
+static bool cmx_queue_reserve(struct cmx_queue *q)
+{
+	if (cmx_cq_reserve(q->cq))
+		return true;
+	cmx_queue_starve(q);
+	return false;
+}
+
 /*
- * The next entry as a command that has a completion promised.
+ * The next entry as a command.  One taken ahead has no completion promised: when that
+ * happens depends on the host, and the room it would take away from other queues must
+ * not.
  * Return: 1 with @out; 0 nothing to do now; -ENOMEM.
  */
-static int cmx_queue_next(struct cmx_queue *q, struct cmx_cmd **out)
+static int cmx_queue_next(struct cmx_queue *q, bool ahead, struct cmx_cmd **out)
 {
 	struct cmx_timeline *tl = q->member->timeline;
 	struct cmx_cmd *cmd = cmx_cmd_alloc(tl);
@@ -195,9 +206,7 @@ static int cmx_queue_next(struct cmx_queue *q, struct cmx_cmd **out)
 	if (!cmd)
 		return -ENOMEM;
 	slots = cmx_queue_peek(q, cmd->entry);
-	if (!slots || !cmx_cq_reserve(q->cq)) {
-		if (slots)
-			cmx_queue_starve(q);
+	if (!slots || (!ahead && !cmx_queue_reserve(q))) {
 		list_add(&cmd->link, &tl->pool);
 		return 0;
 	}
@@ -235,7 +244,7 @@ struct cmx_cmd *cmx_queue_chain(struct cmx_queue *q)
 	launch = (const void *)first;
 	if (header->opcode != CMX_OP_LAUNCH || launch->launch_flags & CMX_LAUNCH_TIME_ONLY)
 		return NULL;
-	if (cmx_queue_next(q, &cmd) <= 0)
+	if (cmx_queue_next(q, true, &cmd) <= 0)
 		return NULL;
 	list_add_tail(&cmd->link, &q->chained);
 	cmd->phase = CMX_PHASE_CHAINED;
@@ -283,21 +292,23 @@ static void cmx_queue_flush(struct cmx_queue *q)
 	if (q->num_inflight)
 		return;
 	list_for_each_entry_safe(cmd, next, &q->chained, link) {
+		if (!cmx_queue_reserve(q))
+			return;
 		header = cmx_cmd_header(cmd);
 		cmx_queue_post(q, header->user_ctx, header->opcode, UB_CR_WR_FLUSH_ERR, 0);
 		cmx_cmd_free(cmd);
 	}
 	header = (const void *)entry;
 	while ((slots = cmx_queue_peek(q, entry))) {
-		if (!cmx_cq_reserve(q->cq))
-			return cmx_queue_starve(q);
+		if (!cmx_queue_reserve(q))
+			return;
 		cmx_queue_take(q, slots);
 		cmx_queue_post(q, header->user_ctx, header->opcode, UB_CR_WR_FLUSH_ERR, 0);
 	}
 	if (!q->marker)
 		return;
-	if (!cmx_cq_reserve(q->cq))
-		return cmx_queue_starve(q);
+	if (!cmx_queue_reserve(q))
+		return;
 	q->marker = false;
 	cmx_queue_post(q, 0, 0, UB_CR_WR_FLUSH_ERR_DONE, CMX_CQE_MARKER);
 }
@@ -315,9 +326,11 @@ static int cmx_queue_fetch(struct cmx_queue *q)
 		return 0;
 	cmd = list_first_entry_or_null(&q->chained, struct cmx_cmd, link);
 	if (!cmd) {
-		ret = cmx_queue_next(q, &cmd);
+		ret = cmx_queue_next(q, false, &cmd);
 		if (ret <= 0)
 			return ret;
+	} else if (!cmx_queue_reserve(q)) {
+		return 0;
 	}
 	cmx_queue_issue(q, cmd);
 	return 0;

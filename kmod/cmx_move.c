@@ -151,6 +151,14 @@ static void cmx_cursor_advance(const struct cmx_cmd *cmd, struct cmx_cursor *c, 
 	}
 }
 
+/* Moved in slices, such bytes would depend on where the slices end. */
+static bool cmx_ends_overlap(const struct cmx_ends *ends)
+{
+	u64 src = ends->src.offset, dst = ends->dst.offset;
+
+	return ends->src.bo == ends->dst.bo && src < dst + ends->len && dst < src + ends->len;
+}
+
 static int cmx_bytes_translate(struct cmx_vm *vm, const struct cmx_bytes *bytes,
 			       struct cmx_ends *ends)
 {
@@ -167,7 +175,7 @@ static int cmx_bytes_translate(struct cmx_vm *vm, const struct cmx_bytes *bytes,
 	if (cmx_vm_translate(vm, bytes->dst, ends->len, CMX_MAP_WRITE, &ends->dst))
 		return -EREMOTEIO;
 	ends->len = min(ends->len, ends->dst.len);
-	return 0;
+	return cmx_ends_overlap(ends) ? -EINVAL : 0;
 }
 
 static void cmx_fill(void *to, size_t len, u64 pattern, u32 size)
