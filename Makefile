@@ -151,8 +151,9 @@ demo: packages
 	$(Q)tests/vm/demo
 
 shell: packages
-	$(Q)$(MAKE) all
-	$(Q)tests/vm/run --vm $(or $(VM),qemu) $(if $(filter 1,$(DEBUG)),--debug) --tty -- bash -i
+	$(Q)$(MAKE) lib tools
+	$(Q)tests/vm/run --vm $(or $(VM),qemu) $(if $(filter 1,$(DEBUG)),--debug) --timeout 0 --tty \
+		-- bash -i || [ $$? -lt 120 ]
 
 check: packages
 	$(Q)tests/check

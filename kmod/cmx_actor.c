@@ -265,7 +265,10 @@ int cmx_ioctl_actor(struct cmx_file *file, void *data)
 	if (IS_ERR(member))
 		return PTR_ERR(member);
 	mutex_lock(&member->timeline->lock);
-	if (args->op == CMX_ACTOR_ADD)
+	if (member->detached)
+		ret = cmx_refuse(file, -ENOENT, "timeline", args->timeline, 0,
+				 "no such timeline");
+	else if (args->op == CMX_ACTOR_ADD)
 		ret = cmx_actor_create(member, &args->actor);
 	else
 		ret = cmx_actor_remove(member, args->actor);

@@ -200,7 +200,9 @@ static struct cmx_batch *cmx_batch_alloc(struct cmx_member *member, struct cmx_a
 	batch->actor = actor;
 	batch->owner = get_task_struct(current);
 	list_add_tail(&batch->link, &tl->batches);
-	tl->num_batches++;
+	/* Those who sleep without a limit begin to look whether the owner lives. */
+	if (!tl->num_batches++)
+		cmx_timeline_kick(tl);
 	return batch;
 }
 

@@ -58,18 +58,35 @@ static u32 cmx_cq_room(struct cmx_cq *cq, u64 time)
 	return cq->entries - used;
 }
 
+bool cmx_cq_has_room(struct cmx_cq *cq)
+{
+	if (cq->failed || cq->policy != CMX_CQ_BACKPRESSURE)
+		return true;
+	return cmx_cq_room(cq, cq->member->timeline->now) > cq->reserved || cq->failed;
+}
+
 bool cmx_cq_reserve(struct cmx_cq *cq)
 {
-	if (!cq->failed && cq->policy == CMX_CQ_BACKPRESSURE &&
-	    cmx_cq_room(cq, cq->member->timeline->now) <= cq->reserved && !cq->failed)
+	if (!cmx_cq_has_room(cq))
 		return false;
 	cq->reserved++;
 	return true;
 }
 
+static void cmx_cq_wake(struct cmx_cq *cq)
+{
+	struct cmx_queue *q, *next;
+
+	list_for_each_entry_safe(q, next, &cq->starved, starved) {
+		list_del_init(&q->starved);
+		cmx_queue_pend(q);
+	}
+}
+
 void cmx_cq_unreserve(struct cmx_cq *cq)
 {
 	cq->reserved--;
+	cmx_cq_wake(cq);
 }
 
 static void cmx_cq_notify(struct cmx_cq *cq, const struct cmx_cqe *cqe, bool solicited)
@@ -113,14 +130,10 @@ void cmx_cq_post(struct cmx_cq *cq, const struct cmx_cqe *cqe, bool solicited)
 
 void cmx_member_refill(struct cmx_member *member)
 {
-	struct cmx_queue *q, *next;
 	struct cmx_cq *cq;
 
 	list_for_each_entry(cq, &member->cqs, link)
-		list_for_each_entry_safe(q, next, &cq->starved, starved) {
-			list_del_init(&q->starved);
-			cmx_queue_pend(q);
-		}
+		cmx_cq_wake(cq);
 }
 
 static void cmx_cq_detach(struct cmx_object *obj)

@@ -56,7 +56,10 @@ static inline struct cmx_cq *to_cmx_cq(struct cmx_object *obj)
 int cmx_cq_bind(struct cmx_cq *cq, struct cmx_member *member);
 /* cmx_cq_reserve() - promise one entry; false: no room (never with CMX_CQ_OVERFLOW_ERROR). */
 bool cmx_cq_reserve(struct cmx_cq *cq);
+/* cmx_cq_unreserve() - the promise is not needed: who waits for room tries again. */
 void cmx_cq_unreserve(struct cmx_cq *cq);
+/* cmx_cq_has_room() - whether cmx_cq_reserve() would do it. */
+bool cmx_cq_has_room(struct cmx_cq *cq);
 /* cmx_cq_post() - write a completion at virtual @cqe->time_ps; the promise is kept. */
 void cmx_cq_post(struct cmx_cq *cq, const struct cmx_cqe *cqe, bool solicited);
 /* cmx_member_refill() - the clients may have read: starved queues become pending. */

@@ -286,7 +286,7 @@ static void cmx_queue_flush(struct cmx_queue *q)
 	u64 entry[CMX_ENTRY_MAX_SLOTS * CMX_SLOT_SIZE / sizeof(u64)];
 	const struct cmx_entry_header *header = (const void *)entry;
 	struct cmx_cmd *cmd, *next;
-	u32 slots;
+	u32 slots, left;
 
 	/* Completions stay in posting order: what is in flight comes first. */
 	if (q->num_inflight)
@@ -299,7 +299,11 @@ static void cmx_queue_flush(struct cmx_queue *q)
 		cmx_cmd_free(cmd);
 	}
 	header = (const void *)entry;
-	while ((slots = cmx_queue_peek(q, entry))) {
+	/* What is there now: a client that goes on writing must not keep us here. */
+	for (left = cmx_queue_avail(q); left; left -= min(left, slots)) {
+		slots = cmx_queue_peek(q, entry);
+		if (!slots)
+			break;
 		if (!cmx_queue_reserve(q))
 			return;
 		cmx_queue_take(q, slots);
@@ -318,6 +322,8 @@ static int cmx_queue_fetch(struct cmx_queue *q)
 	struct cmx_cmd *cmd;
 	int ret;
 
+	/* It waits for room again below, if there still is none. */
+	list_del_init(&q->starved);
 	if (q->state != UB_QUEUE_READY) {
 		cmx_queue_flush(q);
 		return 0;

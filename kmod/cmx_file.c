@@ -154,6 +154,7 @@ void cmx_file_close(struct drm_device *drm, struct drm_file *drm_file)
 {
 	struct cmx_file *file = drm_file->driver_priv;
 
+	file->closing = true;
 	cmx_object_destroy_all(file);
 	cmx_member_close(file);
 	spin_lock(&file->cdev->files_lock);

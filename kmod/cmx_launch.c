@@ -82,6 +82,15 @@ static int cmx_launch_load_records(struct cmx_launch *launch)
 			   array_size(launch->num_records, sizeof(*launch->records)));
 }
 
+/* How long it cannot do anything others see; no launch is shorter than its overhead. */
+static u64 cmx_launch_bound(const struct cmx_launch *launch)
+{
+	const struct cmx_entry_launch *entry = cmx_launch_entry(launch);
+	u64 overhead = cmx_time_launch_overhead(&launch->cmd->queue->member->timeline->servers);
+
+	return min(max(entry->min_ps, overhead), entry->first_ps);
+}
+
 int cmx_launch_start(struct cmx_cmd *cmd)
 {
 	const struct cmx_entry_launch *entry = (const void *)cmd->entry;
@@ -101,7 +110,7 @@ int cmx_launch_start(struct cmx_cmd *cmd)
 			launch->status = UB_CR_LOC_ACCESS_ERR;
 	}
 	cmd->phase = CMX_PHASE_LAUNCH;
-	if (check_add_overflow(tl->now, min(entry->min_ps, entry->first_ps), &cmd->node.time)) {
+	if (check_add_overflow(tl->now, cmx_launch_bound(launch), &cmd->node.time)) {
 		launch->status = CMX_CR_TIME_OVERFLOW;
 		launch->settled = true;
 		cmd->node.time = tl->now;

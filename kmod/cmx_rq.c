@@ -288,6 +288,9 @@ int cmx_receive_start(struct cmx_cmd *cmd)
 {
 	if (!cmx_receives(cmd) || cmd->received)
 		return 1;
+	/* Destroyed while the message waited for its next try: its pages are gone. */
+	if (cmd->rq && READ_ONCE(cmd->rq->detached))
+		return cmx_receive_refuse(cmd, UB_CR_REM_OPERATION_ERR);
 	if (!cmd->rq)
 		cmd->rq = cmx_rq_find(cmd);
 	if (!cmd->rq)
@@ -364,15 +367,17 @@ void cmx_rq_unwait(struct cmx_cmd *cmd)
 	cmx_object_put(&rq->obj);
 }
 
-void cmx_member_receive(struct cmx_member *member)
+bool cmx_member_receive(struct cmx_member *member)
 {
 	struct cmx_timeline *tl = member->timeline;
 	struct cmx_rq *rq, *next_rq;
 	struct cmx_cmd *cmd, *next;
+	bool any = false;
 
 	list_for_each_entry_safe(rq, next_rq, &member->rqs, link) {
-		if (!cmx_rq_avail(rq) && !rq->failed)
+		if (!rq->failed && (!cmx_rq_avail(rq) || !cmx_cq_has_room(rq->cq)))
 			continue;
+		any = true;
 		list_del_init(&rq->link);
 		/* All try again; those that find none left wait again, in the same order. */
 		list_for_each_entry_safe(cmd, next, &rq->waiters, receive) {
@@ -382,4 +387,5 @@ void cmx_member_receive(struct cmx_member *member)
 			cmx_heap_push(&tl->heap, &cmd->node);
 		}
 	}
+	return any;
 }

@@ -56,7 +56,7 @@ int cmx_receive_start(struct cmx_cmd *cmd);
 void cmx_receive_finish(struct cmx_cmd *cmd);
 /* cmx_rq_unwait() - the message goes away: undo cmx_receive_start(). */
 void cmx_rq_unwait(struct cmx_cmd *cmd);
-/* cmx_member_receive() - rings that got entries: their messages are due again. */
-void cmx_member_receive(struct cmx_member *member);
+/* cmx_member_receive() - rings that got entries: their messages are due again; any? */
+bool cmx_member_receive(struct cmx_member *member);
 
 #endif

@@ -16,8 +16,8 @@
  * With A and B it cannot be that both loads miss the other's store.  Without A the
  * runner's load may be done before its store is seen, without B the submitter's; then
  * both go on and the entry lies there until somebody else calls RUN.  That the runner
- * looks at @kicks, read under the lock before it let go, makes a WAKE between the look
- * and the sleep count.
+ * compares @kicks with what it read before it looked at anything makes a WAKE, or another
+ * timeline's message, between the look and the sleep count.
  */
 #include <linux/err.h>
 #include <linux/ktime.h>
@@ -250,11 +250,10 @@ static long cmx_run_patience(const struct cmx_run *run)
 }
 
 /* Let go of the lock until something changed; barrier A of the comment on top. */
-static int cmx_run_sleep(struct cmx_run *run)
+static int cmx_run_sleep(struct cmx_run *run, int seen)
 {
 	struct cmx_member *member = run->member;
 	struct cmx_timeline *tl = member->timeline;
-	int seen = atomic_read(&member->kicks);
 	long patience = cmx_run_patience(run);
 
 	if (run->args->flags & CMX_RUN_NOBLOCK || !patience) {
@@ -276,12 +275,17 @@ static int cmx_run_sleep(struct cmx_run *run)
 		return -ENOENT;
 	cmx_member_publish(member);
 	cmx_batches_reap(tl);
+	/* Threads that are no actors may have read completions or posted receives. */
+	cmx_member_refill(member);
+	cmx_member_receive(member);
 	return 0;
 }
 
 static int cmx_run_slice(struct cmx_run *run)
 {
 	struct cmx_timeline *tl = run->member->timeline;
+	/* Before the slice looks at what changes without our lock: the inbox, doorbells. */
+	int seen = atomic_read(&run->member->kicks);
 	int ret = cmx_member_slice(run->member, run->actor);
 
 	if (ret < 0)
@@ -294,7 +298,7 @@ static int cmx_run_slice(struct cmx_run *run)
 	}
 	if (run->member->num_launches && run->launches)
 		return cmx_run_take(run);
-	return cmx_run_sleep(run);
+	return cmx_run_sleep(run, seen);
 }
 
 /* Return: 1 with the status set, or an error; -ENOENT: touch nothing of the member. */

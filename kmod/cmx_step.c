@@ -6,6 +6,7 @@
 #include "cmx_exec.h"
 #include "cmx_launch.h"
 #include "cmx_queue.h"
+#include "cmx_rq.h"
 #include "cmx_step.h"
 #include "cmx_timeline.h"
 
@@ -66,21 +67,23 @@ static bool cmx_timeline_has_launches(struct cmx_timeline *tl)
 	return false;
 }
 
-/* Rings that threads without an actor may have written. */
-static bool cmx_timeline_doorbells(struct cmx_timeline *tl)
+/* Rings that threads without an actor may have written; receives that are possible now. */
+static bool cmx_timeline_rings(struct cmx_timeline *tl)
 {
 	struct cmx_member *member;
 	bool any = false;
 
-	list_for_each_entry(member, &tl->members, link)
+	list_for_each_entry(member, &tl->members, link) {
 		any |= cmx_member_doorbells(member);
+		any |= cmx_member_receive(member);
+	}
 	return any;
 }
 
 /* No events: work is elsewhere, or to come, or nothing can ever happen. */
 static int cmx_timeline_empty(struct cmx_timeline *tl)
 {
-	if (cmx_timeline_doorbells(tl))
+	if (cmx_timeline_rings(tl))
 		return CMX_STEP_MORE;
 	if (cmx_timeline_free_running(tl)) {
 		cmx_timeline_poll_over(tl);

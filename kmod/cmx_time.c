@@ -185,6 +185,11 @@ u64 cmx_time_issue(const struct cmx_servers *servers)
 	return servers->machine->profile->issue_ps;
 }
 
+u64 cmx_time_launch_overhead(const struct cmx_servers *servers)
+{
+	return servers->machine->profile->launch_ps;
+}
+
 /* The paths were fitted on 512 bytes (latency) and on large transfers (rate). */
 bool cmx_time_extrapolated(u64 bytes)
 {

@@ -73,6 +73,9 @@ int cmx_time_launch(struct cmx_servers *servers, u32 entity, u32 cube, u32 vecto
 /* cmx_time_issue() - time from one entry's issue to the next one's. */
 u64 cmx_time_issue(const struct cmx_servers *servers);
 
+/* cmx_time_launch_overhead() - what every launch takes at least. */
+u64 cmx_time_launch_overhead(const struct cmx_servers *servers);
+
 /* cmx_time_extrapolated() - whether @bytes is outside what the paths were fitted on. */
 bool cmx_time_extrapolated(u64 bytes);
 

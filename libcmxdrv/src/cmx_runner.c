@@ -18,19 +18,27 @@ struct cmx_runners {
 };
 
 /* Another batch, on the clock of one in work. Sleeping is left to the lobby. */
-static void runner_fetch(struct cmx_ctx *ctx)
+static void runner_fetch(struct cmx_runners *runners)
 {
+	struct cmx_ctx *ctx = runners->ctx;
 	struct cmx_goal goal = {
 		.timeline = cmx_lobby_timeline(&ctx->lobby),
 		.flags = CMX_RUN_HELPER | CMX_RUN_NOBLOCK,
 		.until = CMX_UNTIL_NONE,
 	};
 
+	int ret;
+
 	if (!goal.timeline)
 		return;
 	cmx_lobby_fetched(&ctx->lobby, false);
-	/* Whatever it returns, those that wait see it too. */
-	(void)cmx_run(ctx, &goal);
+	/*
+	 * Without memory, outcomes may be left that others wait for: deliver them. Any other
+	 * error those that wait see, too.
+	 */
+	do {
+		ret = cmx_run(ctx, &goal);
+	} while (ret == -ENOMEM && !__atomic_load_n(&runners->stop, __ATOMIC_RELAXED));
 }
 
 static void *runner_main(void *arg)
@@ -42,7 +50,7 @@ static void *runner_main(void *arg)
 	while (!__atomic_load_n(&runners->stop, __ATOMIC_RELAXED)) {
 		if (cmx_lobby_try(&ctx->lobby))
 			continue;
-		runner_fetch(ctx);
+		runner_fetch(runners);
 		if (cmx_lobby_try(&ctx->lobby))
 			continue;
 		seen = cmx_lobby_sleep(&ctx->lobby, seen, &runners->stop);

@@ -16,7 +16,7 @@ check()
 		return
 	fi
 	printf 'not ok %d %s\n' "$tap_n" "$name"
-	[ -z "$said" ] || sed 's/^/# /' <<<"$said"
+	[ -z "$said" ] || printf '%s\n' "$said" | sed 's/^/# /'
 	tap_failed=1
 }
 

@@ -83,8 +83,10 @@ static void program_close(struct program *p)
 /* Bytes from one memory to another, by what the queue's class offers. */
 static void make_move(union abi_entry *entry, struct abi_random *random, unsigned int q)
 {
-	__u64 from = mem_va(abi_random(random) % QUEUES) + abi_random(random) % (MEM_SIZE / 2);
-	__u64 to = mem_va(abi_random(random) % QUEUES) + abi_random(random) % (MEM_SIZE / 2);
+	unsigned int mem = abi_random(random) % QUEUES;
+	unsigned int other = (mem + 1 + abi_random(random) % (QUEUES - 1)) % QUEUES;
+	__u64 from = mem_va(mem) + abi_random(random) % (MEM_SIZE / 2);
+	__u64 to = mem_va(other) + abi_random(random) % (MEM_SIZE / 2);
 	__u64 len = 1 + abi_random(random) % (MEM_SIZE / 2 - 1);
 
 	if (q % 3 == CMX_QUEUE_UB)

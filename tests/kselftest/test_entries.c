@@ -95,11 +95,11 @@ TEST_F(entries, copy_overlapping)
 	unsigned int s;
 
 	ASSERT_NE(NULL, before);
-	ASSERT_EQ(0, abi_mem_create(self->world.fd, 0, ABI_VA * 2, 2 * size, &mem));
+	ASSERT_EQ(0, abi_mem_create(self->world.fd, 0, ABI_VA * 2, 3 * size, &mem));
 	for (s = 0; s < ABI_ARRAY_SIZE(shifts); s++) {
 		__u64 from = size / 2, to = from + shifts[s];
 
-		for (i = 0; i < 2 * size / 8; i++)
+		for (i = 0; i < 3 * size / 8; i++)
 			mem.words[i] = i * 0x9e3779b97f4a7c15ULL;
 		memcpy(before, mem.bytes + from, size);
 		abi_entry_copy(&self->entry, ABI_VA * 2 + to, ABI_VA * 2 + from, size);

@@ -242,6 +242,20 @@ static int busy_poll(struct abi_world *world)
 	return busy_copy(world);
 }
 
+/* Sleepers are sent away first: a moment later all calls are refused. */
+static bool refuses_soon(struct abi_world *world)
+{
+	unsigned int tries;
+	__u32 handle;
+
+	for (tries = 0; tries < 1000; tries++) {
+		if (abi_bo(world->fd, 0, ABI_PAGE, 0, &handle) == -ENODEV)
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
 /* A client until the device is gone, and a little longer: 0 if all was as it should be. */
 static int be_busy(enum busy busy, int pipe)
 {
@@ -283,7 +297,7 @@ static int be_busy(enum busy busy, int pipe)
 	(void)*(volatile __u32 *)&world.cq.producer->tail;
 	if (abi_info(world.fd, CMX_INFO_DEVICE, 0, &device, sizeof(device)))
 		return 14;
-	if (abi_bo(world.fd, 0, ABI_PAGE, 0, &(__u32){ 0 }) != -ENODEV)
+	if (!refuses_soon(&world))
 		return 15;
 	abi_world_close(&world);
 	return 0;

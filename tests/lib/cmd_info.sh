@@ -23,7 +23,7 @@ check()	# name command...
 says()	# text pattern
 {
 	grep -qE "$2" <<<"$1" || {
-		sed 's/^/# /' <<<"$1"
+		echo "# ${1//$'\n'/$'\n'# }"
 		return 1
 	}
 }

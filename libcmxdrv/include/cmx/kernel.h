@@ -40,6 +40,8 @@ typedef int (*cmx_kernel_fn)(struct cmx_launch_ctx *lc, const void *args, uint32
 
 /**
  * typedef cmx_kernel_post_fn - runs once, after all blocks; may set the final cost.
+ * @lc: the launch.
+ * @args: argument bytes.
  *
  * Return: 0, or a code that fails the launch.
  */
@@ -134,6 +136,12 @@ int cmx_kernel_find(struct cmx_ctx *ctx, const char *name, uint64_t *kernel);
 
 /**
  * cmx_kernel_cost - what the kernel's cost function says of a launch.
+ * @ctx: context.
+ * @kernel: number of cmx_kernel_register().
+ * @args: argument bytes.
+ * @args_size: how many.
+ * @grid: blocks.
+ * @cost: receives the cost.
  *
  * Return: 0; -ENOENT without such a kernel; what the function returns.  A kernel without
  * one costs nothing but the overhead of a launch.

@@ -155,9 +155,7 @@ int cmx_queue_submit_slow(struct cmx_queue *queue);
 /** cmx_queue_wake - wake runners that sleep (the doorbell's slow path). */
 int cmx_queue_wake(struct cmx_queue *queue);
 
-/**
- * cmx_queue_space - slots that can be filled now.
- */
+/** cmx_queue_space - slots that can be filled now. */
 static inline uint32_t cmx_queue_space(const struct cmx_queue *q)
 {
 	uint32_t head = __atomic_load_n(&q->consumer->head, __ATOMIC_ACQUIRE);
@@ -180,6 +178,7 @@ static inline void cmx_queue_put(struct cmx_queue *q, const void *entry, uint32_
 
 /**
  * cmx_queue_publish - let the module see all entries pushed; the caller has the queue.
+ * @q: queue.
  *
  * Pairs with a runner that sets need_wakeup, then looks at the doorbells: with a full
  * barrier on both sides one of the two sees the other.
@@ -301,9 +300,14 @@ static inline int cmx_queue_copy_sg(struct cmx_queue *q, uint64_t list_va, uint3
 }
 
 /**
- * cmx_queue_fill - repeat a pattern over @len bytes.
- *
- * @pattern fits into @pattern_size bytes: 1, 2, 4 or 8.
+ * cmx_queue_fill - repeat a pattern.
+ * @q: queue.
+ * @dst_va: first byte, a multiple of @pattern_size.
+ * @len: bytes, a multiple of @pattern_size.
+ * @pattern: value that fits into @pattern_size bytes.
+ * @pattern_size: 1, 2, 4 or 8.
+ * @flags: CMX_ENTRY_*.
+ * @user_ctx: returned in the completion.
  */
 static inline int cmx_queue_fill(struct cmx_queue *q, uint64_t dst_va, uint64_t len,
 				 uint64_t pattern, uint32_t pattern_size, uint32_t flags,
@@ -407,7 +411,10 @@ static inline void cmx_rma_use_ext(struct cmx_rma *e)
 }
 
 /**
- * cmx_rma_sges - the local side is @n pieces of memory.
+ * cmx_rma_sges - the local side is pieces of memory.
+ * @e: entry.
+ * @sge: pieces.
+ * @n: how many.
  *
  * Return: 0, or -EINVAL for more than 8.
  */
@@ -429,6 +436,9 @@ static inline int cmx_rma_sges(struct cmx_rma *e, const struct cmx_sge *sge, uin
 
 /**
  * cmx_rma_inline - the local side is bytes in the entry.
+ * @e: entry.
+ * @bytes: bytes, copied.
+ * @len: how many.
  *
  * Return: 0, or -EINVAL for more than 128.
  */
@@ -504,10 +514,16 @@ static inline int cmx_queue_write_notify(struct cmx_queue *q, uint64_t remote_va
 }
 
 /**
- * cmx_queue_atomic - UB_OP_CAS (with @compare), SWAP, FADD, FSUB, FAND, FOR or FXOR.
- *
- * @len is 4 or 8.  The old value goes to @old_va, if that is not 0, and into the
- * completion's imm.
+ * cmx_queue_atomic - change a word at its home.
+ * @q: queue.
+ * @opcode: UB_OP_CAS, SWAP, FADD, FSUB, FAND, FOR or FXOR.
+ * @va: the word.
+ * @len: 4 or 8.
+ * @value: operand.
+ * @compare: UB_OP_CAS: what the word must be.
+ * @old_va: where its old value goes, or 0; the completion's imm has it too.
+ * @flags: CMX_ENTRY_*.
+ * @user_ctx: returned in the completion.
  */
 static inline int cmx_queue_atomic(struct cmx_queue *q, uint32_t opcode, uint64_t va,
 				   uint32_t len, uint64_t value, uint64_t compare,
