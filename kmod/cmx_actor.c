@@ -98,7 +98,7 @@ static int cmx_actor_arm(struct cmx_actor *actor, struct cmx_file *file,
 			return 1;
 		actor->node.time = args->value;
 		actor->node.entity = U32_MAX;
-		actor->node.ordinal = actor->member->obj.handle;
+		actor->node.ordinal = actor->member->ordinal;
 		actor->node.index = actor->id;
 		cmx_heap_push(&tl->heap, &actor->node);
 		return 0;

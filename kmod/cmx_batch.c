@@ -4,6 +4,7 @@
 #include <linux/overflow.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
+#include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -34,8 +35,14 @@ static void *cmx_array_load(struct cmx_file *file, const char *field,
 	all = kvmalloc_array(array->count, size, GFP_KERNEL_ACCOUNT);
 	if (!all)
 		return ERR_PTR(-ENOMEM);
-	for (u32 i = 0; !ret && i < array->count; i++)
+	for (u32 i = 0; !ret && i < array->count; i++) {
 		ret = cmx_array_get(array, i, all + i * size, size);
+		/* A large stride makes this much more memory than is kept. */
+		if (!(i % 1024))
+			cond_resched();
+		if (!ret && fatal_signal_pending(current))
+			ret = -EINTR;
+	}
 	if (!ret)
 		return all;
 	kvfree(all);
@@ -74,6 +81,10 @@ static int cmx_outcome_copy(struct cmx_file *file, struct cmx_outcomes *outcomes
 
 	if (ret || !item->records.count)
 		return ret;
+	outcomes->total += item->records.count;
+	if (outcomes->total > CMX_MAX_RUN_RECORDS)
+		return cmx_refuse(file, -EINVAL, "records", outcomes->total, CMX_MAX_RUN_RECORDS,
+				  "too many records in one RUN");
 	records = cmx_array_load(file, "records", &item->records, sizeof(struct cmx_record));
 	if (IS_ERR(records))
 		return PTR_ERR(records);

@@ -39,6 +39,8 @@ struct cmx_batch {
 struct cmx_outcomes {
 	/** @count: elements. */
 	u32 count;
+	/** @total: records of all of them. */
+	u32 total;
 	/** @items: outcomes. */
 	struct drm_cmx_outcome *items;
 	/** @records: records of each (kvmalloc()), or NULL. */

@@ -77,6 +77,8 @@ static u32 cmx_check_sgl(const struct cmx_cmd *cmd, const struct cmx_entry_rma *
 			return UB_CR_LOC_OPERATION_ERR;
 		if (sge[i].seg)
 			return UB_CR_LOC_ACCESS_ERR;
+		if (i < rma->num_sge && !sge[i].len)
+			return UB_CR_LOC_LEN_ERR;
 		sum += sge[i].len;
 	}
 	return sum == rma->len ? UB_CR_SUCCESS : UB_CR_LOC_LEN_ERR;
@@ -125,7 +127,8 @@ static u32 cmx_check_atomic(const struct cmx_cmd *cmd)
 		return UB_CR_LOC_OPERATION_ERR;
 	if (rma->len != 4 && rma->len != 8)
 		return UB_CR_LOC_LEN_ERR;
-	if (!IS_ALIGNED(rma->remote_va, rma->len) || !IS_ALIGNED(rma->local_va, rma->len))
+	if (!IS_ALIGNED(rma->remote_va, rma->len) || !IS_ALIGNED(rma->local_va, rma->len) ||
+	    (rma->len == 4 && rma->value > U32_MAX))
 		return UB_CR_LOC_OPERATION_ERR;
 	if (rma->tseg)
 		return UB_CR_LOC_ACCESS_ERR;

@@ -54,7 +54,7 @@ static int cmx_cmd_refuse(struct cmx_cmd *cmd, u32 status)
 	return 0;
 }
 
-static int cmx_start_move(struct cmx_cmd *cmd)
+static int cmx_start_move(struct cmx_cmd *cmd, size_t *budget)
 {
 	u64 done;
 	int ret = 0;
@@ -64,7 +64,7 @@ static int cmx_start_move(struct cmx_cmd *cmd)
 	if (cmx_cmd_header(cmd)->opcode == CMX_OP_COPY_SG)
 		ret = cmx_move_load_list(cmd);
 	if (!ret)
-		ret = cmx_move_start(cmd, &done);
+		ret = cmx_move_start(cmd, &done, budget);
 	if (ret == -ENOMEM)
 		return ret;
 	if (ret)
@@ -148,7 +148,7 @@ static int cmx_start_wait(struct cmx_cmd *cmd)
 	return 0;
 }
 
-static int cmx_start_notify(struct cmx_cmd *cmd)
+static int cmx_start_notify(struct cmx_cmd *cmd, size_t *budget)
 {
 	const struct cmx_entry_rma_ext *ext = (const void *)&cmd->entry[CMX_SLOT_SIZE / 8];
 	u64 done;
@@ -157,10 +157,10 @@ static int cmx_start_notify(struct cmx_cmd *cmd)
 	if (ret)
 		return cmx_cmd_refuse(cmd, cmx_status_of(cmd, ret));
 	cmd->queue->last_done = max(cmd->queue->last_done, done);
-	return cmx_start_move(cmd);
+	return cmx_start_move(cmd, budget);
 }
 
-static int cmx_start_op(struct cmx_cmd *cmd)
+static int cmx_start_op(struct cmx_cmd *cmd, size_t *budget)
 {
 	const struct cmx_entry_signal *signal = (const void *)cmd->entry;
 	u32 opcode = cmx_cmd_header(cmd)->opcode;
@@ -180,9 +180,9 @@ static int cmx_start_op(struct cmx_cmd *cmd)
 	case UB_OP_CAS ... UB_OP_FXOR:
 		return cmx_start_atomic(cmd);
 	case UB_OP_WRITE_NOTIFY:
-		return cmx_start_notify(cmd);
+		return cmx_start_notify(cmd, budget);
 	default:
-		return cmx_start_move(cmd);
+		return cmx_start_move(cmd, budget);
 	}
 }
 
@@ -196,7 +196,7 @@ static bool cmx_cmd_is_held(const struct cmx_cmd *cmd)
 	return ordered && cmd->queue->last_done > cmx_cmd_now(cmd);
 }
 
-int cmx_cmd_start(struct cmx_cmd *cmd)
+int cmx_cmd_start(struct cmx_cmd *cmd, size_t *budget)
 {
 	struct cmx_queue *q = cmd->queue;
 	struct cmx_timeline *tl = q->member->timeline;
@@ -210,7 +210,7 @@ int cmx_cmd_start(struct cmx_cmd *cmd)
 	}
 	cmd->start = tl->now;
 	trace_cmx_start(q, cmd);
-	ret = status ? cmx_cmd_refuse(cmd, status) : cmx_start_op(cmd);
+	ret = status ? cmx_cmd_refuse(cmd, status) : cmx_start_op(cmd, budget);
 	if (ret) {
 		cmx_heap_push(&tl->heap, &cmd->node);
 		return ret;

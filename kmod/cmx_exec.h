@@ -11,10 +11,11 @@ struct cmx_timeline;
 
 /*
  * cmx_cmd_start() - issue a command whose event was taken from the heap.
+ * @budget: what it costs the host counts against the slice
  *
  * Return: 0, or -ENOMEM: nothing was done, the event is back in the heap.
  */
-int cmx_cmd_start(struct cmx_cmd *cmd);
+int cmx_cmd_start(struct cmx_cmd *cmd, size_t *budget);
 
 /*
  * cmx_cmd_apply() - let a command take effect; its event is still in the heap.

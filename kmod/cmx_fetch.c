@@ -171,6 +171,7 @@ static void cmx_cmd_reset(struct cmx_cmd *cmd, struct cmx_queue *q)
 {
 	cmd->queue = q;
 	cmd->status = UB_CR_SUCCESS;
+	cmd->start = q->member->timeline->now;
 	cmd->retries = 0;
 	cmd->cursor = (struct cmx_cursor){};
 	cmd->received = false;
@@ -230,6 +231,12 @@ static void cmx_queue_issue(struct cmx_queue *q, struct cmx_cmd *cmd)
 	cmx_heap_push(&tl->heap, &cmd->node);
 }
 
+/* What was taken ahead last turned out to be no launch that a thread can have. */
+static bool cmx_queue_chain_ended(struct cmx_queue *q)
+{
+	return !list_empty(&q->chained) && !list_last_entry(&q->chained, struct cmx_cmd, link)->launch;
+}
+
 struct cmx_cmd *cmx_queue_chain(struct cmx_queue *q)
 {
 	const struct cmx_entry_header *header;
@@ -237,7 +244,7 @@ struct cmx_cmd *cmx_queue_chain(struct cmx_queue *q)
 	u64 first[CMX_SLOT_SIZE / sizeof(u64)];
 	const struct cmx_entry_launch *launch;
 
-	if (q->state != UB_QUEUE_READY || !cmx_queue_avail(q))
+	if (q->state != UB_QUEUE_READY || cmx_queue_chain_ended(q) || !cmx_queue_avail(q))
 		return NULL;
 	cmx_queue_copy_slot(q, q->head, first);
 	header = (const void *)first;

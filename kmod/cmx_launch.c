@@ -209,7 +209,7 @@ static int cmx_record_mapped(struct cmx_file *file, const struct cmx_record *rec
 static u32 cmx_launch_check_records(struct cmx_launch *launch, u64 duration)
 {
 	struct cmx_file *file = launch->cmd->queue->obj.file;
-	u32 spans = 2 * CMX_MAX_SPANS;
+	u32 spans = CMX_MAX_SPANS;
 
 	/* They are sorted: the first one tells whether the promise was kept. */
 	if (launch->num_records && launch->records[0].at_ps < cmx_launch_entry(launch)->first_ps)
@@ -258,7 +258,7 @@ static u32 cmx_launch_price(struct cmx_launch *launch, u64 *done)
 	return status;
 }
 
-int cmx_launch_settle(struct cmx_cmd *cmd)
+int cmx_launch_settle(struct cmx_cmd *cmd, size_t *budget)
 {
 	struct cmx_launch *launch = cmd->launch;
 	struct cmx_timeline *tl = cmd->queue->member->timeline;
@@ -267,6 +267,8 @@ int cmx_launch_settle(struct cmx_cmd *cmd)
 	if (!launch->settled)
 		return 1;
 	cmd->status = cmx_launch_price(launch, &done);
+	/* Each record was looked up; one that spans many mappings is not told apart. */
+	*budget -= min_t(size_t, *budget, (size_t)launch->num_records * CMX_SLOT_SIZE);
 	cmx_heap_remove(&tl->heap, &cmd->node);
 	if (!cmd->status)
 		cmx_launch_schedule(launch);
@@ -389,6 +391,24 @@ static int cmx_parcel_write(struct cmx_parcel *parcel, size_t *budget)
 	return 0;
 }
 
+/* The bytes are there already: this is when those who wait for them see them. */
+static int cmx_parcel_notify(struct cmx_parcel *parcel)
+{
+	u64 va = parcel->record.va, len = parcel->record.len;
+	struct cmx_member *member = parcel->member;
+	struct cmx_vm *vm = &member->obj.file->vm;
+	struct cmx_span span;
+
+	guard(rwsem_read)(&vm->lock);
+	for (; len; va += span.len, len -= span.len) {
+		if (cmx_vm_translate(vm, va, len, CMX_MAP_WRITE, &span))
+			return -EREMOTEIO;
+		cmx_watch_notify(span.bo, span.offset, span.len, member->timeline,
+				 member->timeline->now);
+	}
+	return 0;
+}
+
 static int cmx_parcel_effect(struct cmx_parcel *parcel, size_t *budget)
 {
 	const struct cmx_record *record = &parcel->record;
@@ -397,7 +417,7 @@ static int cmx_parcel_effect(struct cmx_parcel *parcel, size_t *budget)
 	u64 old;
 
 	if (record->flags & CMX_RECORD_DONE)
-		return 0;
+		return cmx_parcel_notify(parcel);
 	if (op == UB_OP_WRITE)
 		return cmx_parcel_write(parcel, budget);
 	return cmx_word_update(member->obj.file, member->timeline, op, record->va, record->len,

@@ -14,6 +14,7 @@ struct cmx_member;
 struct cmx_timeline;
 
 #define CMX_MAX_RECORDS		65536
+#define CMX_MAX_RUN_RECORDS	(16 * CMX_MAX_RECORDS)	/* of one RUN's outcomes */
 #define CMX_MAX_BATCH		256
 
 /**
@@ -71,7 +72,7 @@ struct cmx_parcel {
 /* cmx_launch_start() - issue a launch. */
 int cmx_launch_start(struct cmx_cmd *cmd);
 /* cmx_launch_settle() - at its bound: 1: the outcome is missing. */
-int cmx_launch_settle(struct cmx_cmd *cmd);
+int cmx_launch_settle(struct cmx_cmd *cmd, size_t *budget);
 /* cmx_launch_outcome() - its outcome is in. */
 void cmx_launch_outcome(struct cmx_launch *launch);
 /* cmx_launch_send() - send the next record. */

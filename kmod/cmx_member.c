@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/err.h>
+#include <linux/mm_types.h>
 #include <linux/slab.h>
 
 #include "cmx_batch.h"
@@ -29,6 +30,26 @@ static void cmx_member_tell_peers(struct cmx_member *member)
 	list_for_each_entry(peer, &tl->members, link)
 		cmx_event_post(peer->obj.file, CMX_EVENT_PEER_DIED, peer->obj.handle, 0, tl->now,
 			       member->obj.file->uasid);
+}
+
+/* The process that opened the file is gone, and no other may RUN for it. */
+static bool cmx_member_is_orphan(const struct cmx_member *member)
+{
+	return !xa_empty(&member->actors) && !atomic_read(&member->obj.file->mm->mm_users);
+}
+
+void cmx_timeline_reap(struct cmx_timeline *tl)
+{
+	struct cmx_member *member;
+
+	lockdep_assert_held(&tl->lock);
+	cmx_batches_reap(tl);
+	list_for_each_entry(member, &tl->members, link) {
+		if (!cmx_member_is_orphan(member))
+			continue;
+		cmx_member_drop_actors(member);
+		cmx_member_tell_peers(member);
+	}
 }
 
 /* The clock goes on without this file.  Its queues and rings are gone already. */
@@ -79,8 +100,8 @@ static struct cmx_member *cmx_member_alloc(struct cmx_file *file)
 	if (!member)
 		return ERR_PTR(-ENOMEM);
 	cmx_object_init(&member->obj, file, CMX_OBJECT_TIMELINE, &cmx_member_ops);
-	xa_init_flags(&member->queues, XA_FLAGS_ALLOC);
-	xa_init_flags(&member->actors, XA_FLAGS_ALLOC);
+	xa_init_flags(&member->queues, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&member->actors, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
 	INIT_LIST_HEAD(&member->launches);
 	INIT_LIST_HEAD(&member->parcels);
 	INIT_LIST_HEAD(&member->cqs);
@@ -133,6 +154,7 @@ static int cmx_member_attach(struct cmx_member *member, struct cmx_timeline *tl)
 		cmx_file_uncharge(member->obj.file, CMX_LIMIT_ACTORS, 1);
 		return ret;
 	}
+	member->ordinal = tl->next_member++;
 	spin_lock(&tl->kick_lock);
 	list_add_tail(&member->link, &tl->members);
 	spin_unlock(&tl->kick_lock);

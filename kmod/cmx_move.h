@@ -62,10 +62,11 @@ int cmx_bytes_move(struct cmx_vm *vm, const struct cmx_bytes *bytes, struct cmx_
 /*
  * cmx_move_start() - check that all of a command's bytes are mapped and charge them.
  * @done: out: when the last arrive
+ * @budget: in, out: a slot for each translation counts against the slice
  *
  * Return: status or -EOVERFLOW.
  */
-int cmx_move_start(struct cmx_cmd *cmd, u64 *done);
+int cmx_move_start(struct cmx_cmd *cmd, u64 *done, size_t *budget);
 
 /*
  * cmx_move_apply() - move what is left of a command's bytes.

@@ -35,7 +35,7 @@
 #include "cmx_step.h"
 #include "cmx_timeline.h"
 
-/* How often a sleeper looks whether threads that have batches still live. */
+/* How often a sleeper looks whether threads that have batches, and other files, still live. */
 #define CMX_REAP_PERIOD		(HZ / 10 + 1)
 
 /** struct cmx_run - one call. */
@@ -63,7 +63,8 @@ static int cmx_run_check_helper(struct cmx_file *file, const struct drm_cmx_run 
 	if (args->until)
 		return cmx_refuse(file, -EINVAL, "until", args->until, 0,
 				  "a helper waits for nothing");
-	return 0;
+	return cmx_check_zero(file, "cond", args->cond) ?: cmx_check_zero(file, "va", args->va) ?:
+	       cmx_check_zero(file, "value", args->value);
 }
 
 /* Fields of one kind of condition must be zero with the others. */
@@ -108,6 +109,27 @@ static int cmx_run_check(struct cmx_file *file, const struct drm_cmx_run *args)
 					      cmx_run_check_until(file, args);
 }
 
+/* Before much is copied: whether this thread has a batch of that many at all. */
+static int cmx_run_expect(struct cmx_run *run)
+{
+	u32 given = run->args->outcomes.count, count = 0;
+	struct cmx_member *member = run->member;
+	struct cmx_batch *batch;
+
+	mutex_lock(&member->timeline->lock);
+	batch = member->detached ? NULL : cmx_batch_find(member);
+	if (batch)
+		count = batch->count;
+	mutex_unlock(&member->timeline->lock);
+	if (!count)
+		return cmx_refuse(run->file, -EINVAL, run->args->batch ? "batch" : "outcomes",
+				  run->args->batch, 0, "this thread has no batch");
+	if (given == count)
+		return 0;
+	return cmx_refuse(run->file, -EINVAL, "outcomes", given, count,
+			  "not one outcome for each launch of the batch");
+}
+
 static int cmx_run_prepare(struct cmx_run *run)
 {
 	struct drm_cmx_run *args = run->args;
@@ -132,7 +154,8 @@ static int cmx_run_prepare(struct cmx_run *run)
 	}
 	if (!args->outcomes.count)
 		return 0;
-	return cmx_outcomes_copy(run->file, &args->outcomes, &run->outcomes);
+	return cmx_run_expect(run) ?:
+	       cmx_outcomes_copy(run->file, &args->outcomes, &run->outcomes);
 }
 
 static int cmx_run_find_actor(struct cmx_run *run)
@@ -199,10 +222,11 @@ static int cmx_run_enter(struct cmx_run *run)
 	if (run->actor && cmx_actor_is_away(member->timeline, run->actor))
 		return cmx_refuse(run->file, -EBUSY, "actor", run->args->actor, 0,
 				  "another thread has a batch for it");
-	if (run->cq && cmx_cq_bind(run->cq, member))
-		return cmx_refuse(run->file, -EINVAL, "object", run->args->object, 0,
-				  "a completion ring of another timeline");
-	cmx_batches_reap(member->timeline);
+	ret = run->cq ? cmx_cq_bind(run->cq, member) : 0;
+	if (ret)
+		return cmx_refuse(run->file, ret, "object", run->args->object, 0,
+				  "destroyed, or a completion ring of another timeline");
+	cmx_timeline_reap(member->timeline);
 	if (batch) {
 		cmx_batch_settle(batch, &run->outcomes);
 		run->settled = true;
@@ -240,13 +264,22 @@ static int cmx_run_take(struct cmx_run *run)
 
 static long cmx_run_patience(const struct cmx_run *run)
 {
-	long period = run->member->timeline->num_batches ? CMX_REAP_PERIOD : MAX_SCHEDULE_TIMEOUT;
+	struct cmx_timeline *tl = run->member->timeline;
+	bool others = tl->num_batches || !list_is_singular(&tl->members);
+	long period = others ? CMX_REAP_PERIOD : MAX_SCHEDULE_TIMEOUT;
 	s64 left;
 
 	if (run->deadline == KTIME_MAX)
 		return period;
 	left = ktime_to_ns(ktime_sub(run->deadline, ktime_get()));
 	return left > 0 ? min_t(u64, nsecs_to_jiffies64(left) + 1, period) : 0;
+}
+
+static void cmx_timeline_breathe(struct cmx_timeline *tl)
+{
+	mutex_unlock(&tl->lock);
+	cond_resched();
+	mutex_lock(&tl->lock);
 }
 
 /* Let go of the lock until something changed; barrier A of the comment on top. */
@@ -263,7 +296,9 @@ static int cmx_run_sleep(struct cmx_run *run, int seen)
 	member->sleepers++;
 	cmx_member_publish(member);
 	smp_mb(); /* A: need_wakeup before the look at the doorbells */
-	if (!cmx_member_doorbells(member)) {
+	if (cmx_member_doorbells(member)) {
+		cmx_timeline_breathe(tl);
+	} else {
 		mutex_unlock(&tl->lock);
 		wait_event_interruptible_timeout(member->wait,
 						 atomic_read(&member->kicks) != seen ||
@@ -274,7 +309,7 @@ static int cmx_run_sleep(struct cmx_run *run, int seen)
 	if (member->detached)
 		return -ENOENT;
 	cmx_member_publish(member);
-	cmx_batches_reap(tl);
+	cmx_timeline_reap(tl);
 	/* Threads that are no actors may have read completions or posted receives. */
 	cmx_member_refill(member);
 	cmx_member_receive(member);
@@ -291,9 +326,7 @@ static int cmx_run_slice(struct cmx_run *run)
 	if (ret < 0)
 		return ret;
 	if (ret == CMX_STEP_MORE) {
-		mutex_unlock(&tl->lock);
-		cond_resched();
-		mutex_lock(&tl->lock);
+		cmx_timeline_breathe(tl);
 		return run->member->detached ? -ENOENT : 0;
 	}
 	if (run->member->num_launches && run->launches)
@@ -315,6 +348,10 @@ static int cmx_run_loop(struct cmx_run *run)
 		}
 		if (signal_pending(current)) {
 			run->args->status = CMX_RUN_INTERRUPTED;
+			return 1;
+		}
+		if (run->deadline != KTIME_MAX && ktime_after(ktime_get(), run->deadline)) {
+			run->args->status = CMX_RUN_TIMEOUT;
 			return 1;
 		}
 		ret = cmx_run_slice(run);
@@ -345,8 +382,8 @@ static int cmx_run_locked(struct cmx_run *run)
 		if (ret < 0 || run->args->status != CMX_RUN_BATCH)
 			cmx_actor_run(run->actor);
 	}
-	/* The outcomes are in: a failure now is one to be tried again without them. */
-	if (ret == -ENOMEM && run->settled) {
+	/* The outcomes are in: a failure now is told to the next call, without them. */
+	if (ret < 0 && ret != -ENODEV && run->settled) {
 		run->args->status = CMX_RUN_AGAIN;
 		ret = 1;
 	}

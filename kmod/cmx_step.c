@@ -40,6 +40,9 @@ static void cmx_timeline_inbox(struct cmx_timeline *tl)
 	struct cmx_watch *watch;
 	struct cmx_bo *bo;
 
+	/* Who waits for a word of a copy sees all of the copy, wherever a slice ends. */
+	if (tl->partial && tl->partial == cmx_heap_first(&tl->heap))
+		return;
 	for (;;) {
 		spin_lock(&tl->inbox_lock);
 		watch = list_first_entry_or_null(&tl->inbox, struct cmx_watch, inbox);
@@ -100,9 +103,9 @@ static int cmx_cmd_event(struct cmx_cmd *cmd, size_t *budget)
 	switch (cmd->phase) {
 	case CMX_PHASE_START:
 		cmx_heap_remove(&cmd->queue->member->timeline->heap, &cmd->node);
-		return cmx_cmd_start(cmd);
+		return cmx_cmd_start(cmd, budget);
 	case CMX_PHASE_LAUNCH:
-		return cmx_launch_settle(cmd);
+		return cmx_launch_settle(cmd, budget);
 	default:
 		return cmx_cmd_apply(cmd, budget);
 	}
@@ -135,6 +138,7 @@ static int cmx_member_step(struct cmx_member *member, size_t *budget)
 	struct cmx_timeline *tl = member->timeline;
 	struct cmx_heap_node *node = cmx_heap_first(&tl->heap);
 	struct cmx_member *owner;
+	int ret;
 
 	if (!node)
 		return cmx_timeline_empty(tl);
@@ -148,7 +152,9 @@ static int cmx_member_step(struct cmx_member *member, size_t *budget)
 	if (cmx_node_is_unsettled(node))
 		return CMX_STEP_BLOCKED;
 	tl->now = max(tl->now, node->time);
-	return cmx_node_event(node, budget);
+	ret = cmx_node_event(node, budget);
+	tl->partial = ret < 0 ? node : NULL;
+	return ret;
 }
 
 int cmx_member_slice(struct cmx_member *member, struct cmx_actor *actor)

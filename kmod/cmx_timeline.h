@@ -43,10 +43,14 @@ struct cmx_timeline {
 	u32 flags;
 	/** @next_ordinal: number of the next queue. */
 	u32 next_ordinal;
+	/** @next_member: number of the next member. */
+	u32 next_member;
 	/** @now: virtual time of the last event. */
 	u64 now;
 	/** @heap: events. */
 	struct cmx_heap heap;
+	/** @partial: an event that has taken effect in part; nobody looks before its rest. */
+	struct cmx_heap_node *partial;
 	/** @servers: when resources are free. */
 	struct cmx_servers servers;
 	/** @members: struct cmx_member by their @link; changed under @kick_lock too. */
@@ -124,6 +128,8 @@ struct cmx_member {
 	struct cmx_timeline *timeline;
 	/** @link: in cmx_timeline.members. */
 	struct list_head link;
+	/** @ordinal: number on the timeline. */
+	u32 ordinal;
 	/** @doorbell: page the client writes: a bit for each queue. */
 	struct cmx_shared *doorbell;
 	/** @status: struct cmx_timeline_status. */
@@ -190,6 +196,8 @@ int cmx_timeline_fd(struct cmx_timeline *tl);
 struct cmx_timeline *cmx_timeline_from_fd(int fd);
 /* cmx_member_close() - at the file's close, after its handles: leave the default timeline. */
 void cmx_member_close(struct cmx_file *file);
+/* cmx_timeline_reap() - fail what ended threads have; forget actors of ended processes. */
+void cmx_timeline_reap(struct cmx_timeline *tl);
 /* cmx_member_kick() - have the member's sleeping threads look again; any context. */
 void cmx_member_kick(struct cmx_member *member);
 /* cmx_timeline_kick() - the same for all members; any context. */

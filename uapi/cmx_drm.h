@@ -1320,7 +1320,7 @@ struct drm_cmx_outcome {
 	__u32 code;
 	/** @cost: final cost. */
 	struct cmx_cost cost;
-	/** @records: struct cmx_record elements: remote traffic. */
+	/** @records: struct cmx_record elements: remote traffic; a RUN takes 16 * max_records. */
 	struct drm_cmx_array records;
 };
 
