@@ -55,6 +55,8 @@ static void cmx_actor_disarm(struct cmx_actor *actor)
 {
 	cmx_watch_cancel(&actor->watch);
 	cmx_heap_remove(&actor->member->timeline->heap, &actor->node);
+	if (actor->cq)
+		actor->cq->waiters--;
 	actor->cq = NULL;
 	actor->until = CMX_UNTIL_NONE;
 }
@@ -109,7 +111,8 @@ static int cmx_actor_arm(struct cmx_actor *actor, struct cmx_file *file,
 	}
 }
 
-int cmx_actor_wait(struct cmx_actor *actor, struct cmx_file *file, const struct drm_cmx_run *args)
+int cmx_actor_wait(struct cmx_actor *actor, struct cmx_file *file, struct cmx_cq *cq,
+		   const struct drm_cmx_run *args)
 {
 	struct cmx_timeline *tl = actor->member->timeline;
 	int ret;
@@ -118,8 +121,10 @@ int cmx_actor_wait(struct cmx_actor *actor, struct cmx_file *file, const struct 
 	if (actor->state == CMX_ACTOR_RELEASED)
 		return 1;
 	/* Back with a batch's outcomes: the wait goes on, perhaps with another condition. */
-	cmx_watch_cancel(&actor->watch);
-	cmx_heap_remove(&tl->heap, &actor->node);
+	cmx_actor_disarm(actor);
+	actor->cq = cq;
+	if (cq)
+		cq->waiters++;
 	actor->value = args->value;
 	actor->until = args->until;
 	ret = cmx_actor_arm(actor, file, args);

@@ -105,6 +105,8 @@ static void cmx_cq_notify(struct cmx_cq *cq, const struct cmx_cqe *cqe, bool sol
 		cmx_event_post(cq->obj.file, CMX_EVENT_CQ, cq->obj.handle, 0, cqe->time_ps,
 			       cq->tail);
 	}
+	if (!cq->waiters)
+		return;
 	xa_for_each(&cq->member->actors, id, actor)
 		if (actor->cq == cq && (s32)(cq->tail - actor->value) >= 0)
 			cmx_actor_release(actor, CMX_RUN_DONE);

@@ -41,6 +41,8 @@ struct cmx_cq {
 	u32 reserved;
 	/** @lost: completions lost. */
 	u32 lost;
+	/** @waiters: actors that wait for it. */
+	u32 waiters;
 	/** @failed: overflowed, or the client broke its index. */
 	bool failed;
 	/** @starved: queues that wait for room, by their @starved. */

@@ -287,43 +287,74 @@ static void cmx_queue_post(struct cmx_queue *q, u64 user_ctx, u8 opcode, u32 sta
 	cmx_cq_post(q->cq, &cqe, false);
 }
 
-/* After an error: entries complete unseen, then comes the marker, as the ring has room. */
-static void cmx_queue_flush(struct cmx_queue *q)
+/* Entries a flush completes before others get their turn. */
+#define CMX_FLUSH_TURN	256
+
+/*
+ * Complete entries up to where the ring was written when the flush began: a client that
+ * goes on writing must not keep us here.
+ * Return: 1 done; 0 out of room; -EAGAIN there are more.
+ */
+static int cmx_queue_flush_ring(struct cmx_queue *q)
 {
 	u64 entry[CMX_ENTRY_MAX_SLOTS * CMX_SLOT_SIZE / sizeof(u64)];
 	const struct cmx_entry_header *header = (const void *)entry;
-	struct cmx_cmd *cmd, *next;
-	u32 slots, left;
+	u32 slots, avail;
 
-	/* Completions stay in posting order: what is in flight comes first. */
-	if (q->num_inflight)
-		return;
-	list_for_each_entry_safe(cmd, next, &q->chained, link) {
-		if (!cmx_queue_reserve(q))
-			return;
-		header = cmx_cmd_header(cmd);
-		cmx_queue_post(q, header->user_ctx, header->opcode, UB_CR_WR_FLUSH_ERR, 0);
-		cmx_cmd_free(cmd);
+	if (!q->flushing) {
+		avail = cmx_queue_avail(q);
+		q->flush_end = q->head + avail;
+		q->flushing = true;
 	}
-	header = (const void *)entry;
-	/* What is there now: a client that goes on writing must not keep us here. */
-	for (left = cmx_queue_avail(q); left; left -= min(left, slots)) {
+	for (u32 i = 0; (s32)(q->flush_end - q->head) > 0; i++) {
+		if (i == CMX_FLUSH_TURN)
+			return -EAGAIN;
 		slots = cmx_queue_peek(q, entry);
 		if (!slots)
 			break;
 		if (!cmx_queue_reserve(q))
-			return;
+			return 0;
 		cmx_queue_take(q, slots);
 		cmx_queue_post(q, header->user_ctx, header->opcode, UB_CR_WR_FLUSH_ERR, 0);
 	}
-	if (!q->marker)
-		return;
-	if (!cmx_queue_reserve(q))
-		return;
-	q->marker = false;
-	cmx_queue_post(q, 0, 0, UB_CR_WR_FLUSH_ERR_DONE, CMX_CQE_MARKER);
+	q->flushing = false;
+	return 1;
 }
 
+static bool cmx_queue_flush_chained(struct cmx_queue *q)
+{
+	const struct cmx_entry_header *header;
+	struct cmx_cmd *cmd, *next;
+
+	list_for_each_entry_safe(cmd, next, &q->chained, link) {
+		if (!cmx_queue_reserve(q))
+			return false;
+		header = cmx_cmd_header(cmd);
+		cmx_queue_post(q, header->user_ctx, header->opcode, UB_CR_WR_FLUSH_ERR, 0);
+		cmx_cmd_free(cmd);
+	}
+	return true;
+}
+
+/* After an error: entries complete unseen, then comes the marker, as the ring has room. */
+static int cmx_queue_flush(struct cmx_queue *q)
+{
+	int ret;
+
+	/* Completions stay in posting order: what is in flight comes first. */
+	if (q->num_inflight || !cmx_queue_flush_chained(q))
+		return 0;
+	ret = cmx_queue_flush_ring(q);
+	if (ret == -EAGAIN)
+		cmx_queue_pend(q);
+	if (ret == 1 && q->marker && cmx_queue_reserve(q)) {
+		q->marker = false;
+		cmx_queue_post(q, 0, 0, UB_CR_WR_FLUSH_ERR_DONE, CMX_CQE_MARKER);
+	}
+	return CMX_FLUSH_TURN;
+}
+
+/* Return: how much work it was, or -ENOMEM. */
 static int cmx_queue_fetch(struct cmx_queue *q)
 {
 	struct cmx_cmd *cmd;
@@ -331,10 +362,8 @@ static int cmx_queue_fetch(struct cmx_queue *q)
 
 	/* It waits for room again below, if there still is none. */
 	list_del_init(&q->starved);
-	if (q->state != UB_QUEUE_READY) {
-		cmx_queue_flush(q);
-		return 0;
-	}
+	if (q->state != UB_QUEUE_READY)
+		return cmx_queue_flush(q);
 	if (q->blocked || q->num_inflight >= CMX_MAX_INFLIGHT)
 		return 0;
 	cmd = list_first_entry_or_null(&q->chained, struct cmx_cmd, link);
@@ -349,18 +378,25 @@ static int cmx_queue_fetch(struct cmx_queue *q)
 	return 0;
 }
 
+/* Work of one pump, before signals are looked at again. */
+#define CMX_PUMP_WORK	4096
+
 int cmx_timeline_pump(struct cmx_timeline *tl)
 {
 	struct cmx_queue *q;
+	u32 work = 0;
 	int ret;
 
 	while ((q = list_first_entry_or_null(&tl->pending, struct cmx_queue, pending))) {
+		if (work >= CMX_PUMP_WORK)
+			return 1;
 		list_del_init(&q->pending);
 		ret = cmx_queue_fetch(q);
-		if (ret) {
+		if (ret < 0) {
 			list_add(&q->pending, &tl->pending);
 			return ret;
 		}
+		work += ret + 1;
 		cmx_queue_idle(q);
 	}
 	return 0;

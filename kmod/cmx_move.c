@@ -220,11 +220,23 @@ static int cmx_bytes_store(const struct cmx_bytes *bytes, const struct cmx_ends 
 	from = cmx_source(bytes, &ends->src, len);
 	if (IS_ERR(from))
 		return PTR_ERR(from);
+	/* Ranges that overlap were refused (cmx_ends_overlap()). */
 	if (from)
-		memmove(to, from, *len);
+		memcpy(to, from, *len);
 	else
 		memset(to, 0, *len);
 	return 0;
+}
+
+/* The word in which the bytes go on is looked at when the rest of it is there. */
+static void cmx_ends_tell(const struct cmx_ends *ends, bool more, u64 len, struct cmx_timeline *tl)
+{
+	u64 first = ends->dst.offset, end = first + len;
+
+	if (more)
+		end = max(round_down(end, sizeof(u64)), first);
+	if (end > first)
+		cmx_watch_notify(ends->dst.bo, first, end - first, tl, tl->now);
 }
 
 static int cmx_ends_move(const struct cmx_ends *ends, const struct cmx_bytes *bytes,
@@ -240,13 +252,10 @@ static int cmx_ends_move(const struct cmx_ends *ends, const struct cmx_bytes *by
 	len = min_t(u64, ends->len, max_t(size_t, *budget, sizeof(u64)));
 	if (bytes->pattern_size)
 		len = round_down(len, bytes->pattern_size);
-	/* A cut falls between words: nobody compares half of one. */
-	else if (len < ends->len)
-		len = round_down(ends->dst.offset + len, sizeof(u64)) - ends->dst.offset;
 	ret = cmx_bytes_store(bytes, ends, &len);
 	if (ret)
 		return ret;
-	cmx_watch_notify(ends->dst.bo, ends->dst.offset, len, tl, tl->now);
+	cmx_ends_tell(ends, len < bytes->len, len, tl);
 	*moved = len;
 	*budget -= min(*budget, len);
 	return 0;
@@ -381,27 +390,29 @@ int cmx_move_start(struct cmx_cmd *cmd, u64 *done, size_t *budget)
 	struct cmx_bytes bytes;
 	struct cmx_ends ends;
 	u32 spans = 0;
-	int ret;
+	int ret = 0;
 
 	*done = cmd->queue->member->timeline->now;
 	guard(rwsem_read)(&vm->lock);
-	while (cmx_cmd_at(cmd, &c, &bytes)) {
+	while (!ret && cmx_cmd_at(cmd, &c, &bytes)) {
 		bool first = !c.done;
 
 		/* A list of ranges of many mappings each could keep us here for hours. */
 		if (++spans > CMX_MAX_SPANS)
-			return -EMSGSIZE;
-		ret = bytes.len ? cmx_bytes_translate(vm, &bytes, &ends) : -EREMOTEIO;
+			ret = -EMSGSIZE;
+		else
+			ret = bytes.len ? cmx_bytes_translate(vm, &bytes, &ends) : -EREMOTEIO;
 		if (!ret)
 			ret = cmx_charge_add(cmd, &ends, first, &x, done);
-		if (ret)
-			return ret;
-		cmx_cursor_advance(cmd, &c, ends.len);
+		if (!ret)
+			cmx_cursor_advance(cmd, &c, ends.len);
 	}
+	*budget -= min_t(size_t, *budget, (size_t)spans * CMX_SLOT_SIZE);
+	if (ret)
+		return ret;
 	if (!c.total)
 		cmx_charge_empty(cmd, &x);
 	/* One step took it to its end: the bytes lie in one mapping on either side. */
-	*budget -= min_t(size_t, *budget, (size_t)spans * CMX_SLOT_SIZE);
 	cmd->ends_known = spans == 1;
 	if (cmd->ends_known) {
 		cmd->ends = ends;

@@ -58,6 +58,10 @@ struct cmx_queue {
 	bool blocked;
 	/** @marker: a flush marker is owed. */
 	bool marker;
+	/** @flushing: @flush_end is set. */
+	bool flushing;
+	/** @flush_end: slots the flush goes up to. */
+	u32 flush_end;
 	/** @detached: no longer on the timeline. */
 	bool detached;
 	/** @num_inflight: commands in @inflight. */
@@ -155,7 +159,7 @@ static inline const struct cmx_entry_header *cmx_cmd_header(const struct cmx_cmd
 
 /* cmx_queue_pend() - have the queue's next entry fetched before the clock moves. */
 void cmx_queue_pend(struct cmx_queue *q);
-/* cmx_timeline_pump() - fetch for all pending queues; 0 or -ENOMEM (try again). */
+/* cmx_timeline_pump() - fetch for pending queues; 1: there are more; -ENOMEM: try again. */
 int cmx_timeline_pump(struct cmx_timeline *tl);
 /* cmx_queue_fail() - to UB_QUEUE_ERROR; entries left will be flushed. */
 void cmx_queue_fail(struct cmx_queue *q, u32 status);

@@ -234,11 +234,11 @@ static int cmx_run_enter(struct cmx_run *run)
 	cmx_member_doorbells(member);
 	cmx_member_refill(member);
 	cmx_member_receive(member);
+	/* What it leaves for later, the first slice does before the clock moves. */
 	ret = cmx_timeline_pump(member->timeline);
-	if (ret || !run->actor)
-		return ret;
-	run->actor->cq = run->cq;
-	ret = cmx_actor_wait(run->actor, run->file, run->args);
+	if (ret < 0 || !run->actor)
+		return min(ret, 0);
+	ret = cmx_actor_wait(run->actor, run->file, run->cq, run->args);
 	if (ret < 0)
 		return cmx_refuse(run->file, ret, "va", run->args->va, 0,
 				  "not a word that can be waited for");
@@ -337,6 +337,7 @@ static int cmx_run_slice(struct cmx_run *run)
 /* Return: 1 with the status set, or an error; -ENOENT: touch nothing of the member. */
 static int cmx_run_loop(struct cmx_run *run)
 {
+	u64 turn = 0;
 	int ret = 0;
 
 	while (!ret) {
@@ -350,7 +351,9 @@ static int cmx_run_loop(struct cmx_run *run)
 			run->args->status = CMX_RUN_INTERRUPTED;
 			return 1;
 		}
-		if (run->deadline != KTIME_MAX && ktime_after(ktime_get(), run->deadline)) {
+		/* Even the shortest patience gets something done. */
+		if (turn++ && run->deadline != KTIME_MAX &&
+		    ktime_after(ktime_get(), run->deadline)) {
 			run->args->status = CMX_RUN_TIMEOUT;
 			return 1;
 		}

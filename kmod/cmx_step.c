@@ -168,7 +168,7 @@ int cmx_member_slice(struct cmx_member *member, struct cmx_actor *actor)
 		cmx_timeline_inbox(tl);
 		ret = cmx_timeline_pump(tl);
 		if (ret)
-			return ret;
+			return ret < 0 ? ret : CMX_STEP_MORE;
 		if (actor && actor->state == CMX_ACTOR_RELEASED)
 			return CMX_STEP_MORE;
 		ret = cmx_member_step(member, &budget);

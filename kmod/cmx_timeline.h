@@ -108,7 +108,7 @@ struct cmx_actor {
 	u32 until;
 	/** @in_run: a thread is in RUN for it. */
 	bool in_run;
-	/** @cq: CMX_UNTIL_CQ: the ring. */
+	/** @cq: CMX_UNTIL_CQ: the ring, which counts it (cmx_cq.waiters). */
 	struct cmx_cq *cq;
 	/** @value: CMX_UNTIL_CQ: the index. */
 	u32 value;
@@ -217,7 +217,8 @@ bool cmx_member_doorbells(struct cmx_member *member);
 int cmx_actor_add(struct cmx_member *member, u32 *id);
 void cmx_actor_free(struct cmx_actor *actor);
 /* cmx_actor_wait() - @actor begins to wait; 1 if its condition holds already. */
-int cmx_actor_wait(struct cmx_actor *actor, struct cmx_file *file, const struct drm_cmx_run *args);
+int cmx_actor_wait(struct cmx_actor *actor, struct cmx_file *file, struct cmx_cq *cq,
+		   const struct drm_cmx_run *args);
 /* cmx_actor_release() - its wait is over with @status; the clock stands. */
 void cmx_actor_release(struct cmx_actor *actor, u32 status);
 /* cmx_actor_run() - it runs again, whatever it was. */

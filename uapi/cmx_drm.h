@@ -678,7 +678,12 @@ struct cmx_entry_sgl {
 	struct cmx_sge sge[4];
 };
 
-/** struct cmx_entry_copy - CMX_OP_COPY, CMX_OP_COPY_2D. */
+/**
+ * struct cmx_entry_copy - CMX_OP_COPY, CMX_OP_COPY_2D.
+ *
+ * What is read and what is written may not overlap (UB_CR_LOC_OPERATION_ERR; the same
+ * goes for the elements of CMX_OP_COPY_SG and for READ and WRITE).
+ */
 struct cmx_entry_copy {
 	/** @header: see struct cmx_entry_header. */
 	struct cmx_entry_header header;

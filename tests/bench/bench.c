@@ -68,8 +68,9 @@ static void print_json(const struct bench *b)
 	for (uint32_t i = 0; i < b->num_rows; i++) {
 		const struct bench_row *row = &b->rows[i];
 
-		printf("%s\n  {\"name\": \"%s\", \"value\": %.6g, ", i ? "," : "", row->name,
-		       row->value);
+		/* The table's indent is no part of the name. */
+		printf("%s\n  {\"name\": \"%s\", \"value\": %.6g, ", i ? "," : "",
+		       row->name + strspn(row->name, " "), row->value);
 		printf("\"unit\": \"%s\", \"clock\": \"%s\"}", row->unit, row->clock);
 	}
 	printf("\n]}\n");

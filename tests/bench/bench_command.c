@@ -73,7 +73,8 @@ static void batches(struct bench *b, struct cmx_queue *q, struct cmx_cq *cq, boo
 	ns = bench_rank_ns(b, ticks, n, 500) / BATCH;
 	snprintf(text, sizeof(text), "batches of %u, %s", BATCH, name);
 	bench_host(b, text, 1e9 / ns, "commands/s");
-	bench_host(b, "  each", ns, "ns");
+	snprintf(text, sizeof(text), "  each of %u, %s", BATCH, name);
+	bench_host(b, text, ns, "ns");
 	free(ticks);
 }
 

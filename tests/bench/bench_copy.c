@@ -68,10 +68,10 @@ static void compare_touched(struct bench *b, struct device *d, struct cmx_mem *d
 	}
 	snprintf(text, sizeof(text), "%s: copy command, both touched", name);
 	bench_host(b, text, gigabytes(bench_rank_ns(b, device, n, 500)), "GB/s");
-	bench_host(b, "  memcpy(), both touched", gigabytes(bench_rank_ns(b, host, n, 500)),
-		   "GB/s");
-	bench_host(b, "  ratio, median of the rounds",
-		   bench_rank_ns(b, ratio, n, 500) * b->ticks_per_ns / 1e6, "x");
+	snprintf(text, sizeof(text), "  %s: memcpy(), both touched", name);
+	bench_host(b, text, gigabytes(bench_rank_ns(b, host, n, 500)), "GB/s");
+	snprintf(text, sizeof(text), "  %s: ratio, median of the rounds", name);
+	bench_host(b, text, bench_rank_ns(b, ratio, n, 500) * b->ticks_per_ns / 1e6, "x");
 	munmap(to, SIZE);
 	munmap(from, SIZE);
 }

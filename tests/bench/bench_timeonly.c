@@ -73,7 +73,9 @@ static void report(struct bench *b, struct load *l, push_fn push, uint32_t each,
 	snprintf(text, sizeof(text), "%s, %u queue%s", what, l->num_queues,
 		 l->num_queues > 1 ? "s" : "");
 	bench_host(b, text, 1e9 / ns, "commands/s");
-	bench_host(b, "  each", ns, "ns");
+	snprintf(text, sizeof(text), "  each of %s, %u queue%s", what, l->num_queues,
+		 l->num_queues > 1 ? "s" : "");
+	bench_host(b, text, ns, "ns");
 }
 
 static void setup(struct bench *b, struct load *l, uint32_t num_queues)

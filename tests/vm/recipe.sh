@@ -15,8 +15,9 @@ recipe_build()
 	if ! cmp -s "$obj/fragment" "$obj/fragment.used"; then
 		make -C "$src" ARCH="$arch" O="$obj" KCONFIG_ALLCONFIG="$obj/fragment" allnoconfig
 		# A later assignment wins over an earlier one; what did not take is an error.
-		missing=$(awk -F= '/^CONFIG_/ { want[$1] = $0 } END { for (k in want) print want[k] }' \
-			"$obj/fragment" | grep -vxF -f "$obj/.config") || :
+		missing=$(awk -F= '/^CONFIG_/ { want[$1] = $0 }
+			END { for (k in want) print want[k] }' "$obj/fragment" |
+			grep -vxF -f "$obj/.config") || :
 		if [ -n "$missing" ]; then
 			printf 'configuration not taken:\n%s\n' "$missing"
 			return 1
