@@ -345,12 +345,13 @@ static int cmx_queue_flush(struct cmx_queue *q)
 	if (q->num_inflight || !cmx_queue_flush_chained(q))
 		return 0;
 	ret = cmx_queue_flush_ring(q);
-	if (ret == -EAGAIN)
-		cmx_queue_pend(q);
 	if (ret == 1 && q->marker && cmx_queue_reserve(q)) {
 		q->marker = false;
 		cmx_queue_post(q, 0, 0, UB_CR_WR_FLUSH_ERR_DONE, CMX_CQE_MARKER);
 	}
+	/* What was written since the flush began has its turn, too. */
+	if (ret == -EAGAIN || (ret == 1 && list_empty(&q->starved) && cmx_queue_avail(q)))
+		cmx_queue_pend(q);
 	return CMX_FLUSH_TURN;
 }
 

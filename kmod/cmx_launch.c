@@ -138,6 +138,18 @@ void cmx_launch_outcome(struct cmx_launch *launch)
 	}
 }
 
+void cmx_launches_cancel(struct cmx_member *member)
+{
+	struct cmx_launch *launch, *next;
+
+	list_for_each_entry_safe(launch, next, &member->launches, ready) {
+		list_del_init(&launch->ready);
+		member->num_launches--;
+		launch->status = CMX_CR_CANCELED;
+		cmx_launch_outcome(launch);
+	}
+}
+
 static bool cmx_record_op_ok(const struct cmx_record *record)
 {
 	switch (record->opcode) {
@@ -330,6 +342,8 @@ static void cmx_parcel_free(struct cmx_parcel *parcel)
 
 	cmx_heap_remove(&tl->heap, &parcel->node);
 	cmx_heap_unreserve(&tl->heap);
+	if (tl->partial == &parcel->node)
+		tl->partial = NULL;
 	list_del(&parcel->link);
 	cmx_member_idle(parcel->member);
 	kfree(parcel);
@@ -392,7 +406,7 @@ static int cmx_parcel_write(struct cmx_parcel *parcel, size_t *budget)
 }
 
 /* The bytes are there already: this is when those who wait for them see them. */
-static int cmx_parcel_notify(struct cmx_parcel *parcel)
+static int cmx_parcel_notify(struct cmx_parcel *parcel, size_t *budget)
 {
 	u64 va = parcel->record.va, len = parcel->record.len;
 	struct cmx_member *member = parcel->member;
@@ -405,6 +419,7 @@ static int cmx_parcel_notify(struct cmx_parcel *parcel)
 			return -EREMOTEIO;
 		cmx_watch_notify(span.bo, span.offset, span.len, member->timeline,
 				 member->timeline->now);
+		*budget -= min_t(size_t, *budget, CMX_SLOT_SIZE);
 	}
 	return 0;
 }
@@ -417,7 +432,7 @@ static int cmx_parcel_effect(struct cmx_parcel *parcel, size_t *budget)
 	u64 old;
 
 	if (record->flags & CMX_RECORD_DONE)
-		return cmx_parcel_notify(parcel);
+		return cmx_parcel_notify(parcel, budget);
 	if (op == UB_OP_WRITE)
 		return cmx_parcel_write(parcel, budget);
 	return cmx_word_update(member->obj.file, member->timeline, op, record->va, record->len,

@@ -85,6 +85,8 @@ int cmx_launch_alloc(struct cmx_cmd *cmd);
 void cmx_launch_free(struct cmx_launch *launch);
 /* cmx_batch_forget() - @launch goes away while a thread has it. */
 void cmx_batch_forget(struct cmx_launch *launch);
+/* cmx_launches_cancel() - end those that wait for a thread, at their bounds. */
+void cmx_launches_cancel(struct cmx_member *member);
 /* cmx_parcels_drop() - the member goes: what it sent is lost. */
 void cmx_parcels_drop(struct cmx_member *member);
 

@@ -33,9 +33,18 @@ static void cmx_member_tell_peers(struct cmx_member *member)
 }
 
 /* The process that opened the file is gone, and no other may RUN for it. */
-static bool cmx_member_is_orphan(const struct cmx_member *member)
+static void cmx_member_orphan(struct cmx_member *member)
 {
-	return !xa_empty(&member->actors) && !atomic_read(&member->obj.file->mm->mm_users);
+	struct cmx_queue *q;
+	unsigned long bit;
+
+	member->orphan = true;
+	cmx_member_drop_actors(member);
+	xa_for_each(&member->queues, bit, q)
+		cmx_queue_fail(q, CMX_CR_CANCELED);
+	cmx_launches_cancel(member);
+	cmx_member_tell_peers(member);
+	cmx_timeline_kick(member->timeline);
 }
 
 void cmx_timeline_reap(struct cmx_timeline *tl)
@@ -45,10 +54,8 @@ void cmx_timeline_reap(struct cmx_timeline *tl)
 	lockdep_assert_held(&tl->lock);
 	cmx_batches_reap(tl);
 	list_for_each_entry(member, &tl->members, link) {
-		if (!cmx_member_is_orphan(member))
-			continue;
-		cmx_member_drop_actors(member);
-		cmx_member_tell_peers(member);
+		if (!member->orphan && !atomic_read(&member->obj.file->mm->mm_users))
+			cmx_member_orphan(member);
 	}
 }
 

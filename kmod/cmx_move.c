@@ -34,6 +34,7 @@ static void cmx_recv_at(const struct cmx_cmd *cmd, u64 total, struct cmx_bytes *
 
 		if (total < sge->len) {
 			out->dst = sge->va + total;
+			out->more &= out->len < sge->len - total;
 			out->len = min(out->len, sge->len - total);
 			return;
 		}
@@ -65,6 +66,7 @@ static bool cmx_rma_at(const struct cmx_cmd *cmd, const struct cmx_cursor *c,
 	if (rma->header.flags & CMX_ENTRY_INLINE)
 		out->data = (const u8 *)sge + c->done;
 	out->dst = rma->remote_va + c->total;
+	out->more = c->total + out->len < rma->len;
 	if (cmx_rma_is_send(rma->header.opcode))
 		cmx_recv_at(cmd, c->total, out);
 	return true;
@@ -255,7 +257,7 @@ static int cmx_ends_move(const struct cmx_ends *ends, const struct cmx_bytes *by
 	ret = cmx_bytes_store(bytes, ends, &len);
 	if (ret)
 		return ret;
-	cmx_ends_tell(ends, len < bytes->len, len, tl);
+	cmx_ends_tell(ends, len < bytes->len || bytes->more, len, tl);
 	*moved = len;
 	*budget -= min(*budget, len);
 	return 0;

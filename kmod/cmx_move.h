@@ -34,6 +34,8 @@ struct cmx_bytes {
 	u64 pattern;
 	/** @pattern_size: its size, 0: not a fill. */
 	u32 pattern_size;
+	/** @more: the next piece goes on where @dst ends. */
+	bool more;
 };
 
 /** struct cmx_ends - both ends of some bytes, translated; valid under the vm lock. */

@@ -70,6 +70,8 @@ static void cmx_queue_drop_cmd(struct cmx_cmd *cmd)
 	cmx_watch_cancel(&cmd->watch);
 	cmx_rq_unwait(cmd);
 	cmx_heap_remove(&tl->heap, &cmd->node);
+	if (tl->partial == &cmd->node)
+		tl->partial = NULL;
 	if (cmd->phase != CMX_PHASE_CHAINED)
 		cmx_cq_unreserve(cmd->queue->cq);
 	cmx_cmd_free(cmd);

@@ -41,7 +41,7 @@ static void cmx_timeline_inbox(struct cmx_timeline *tl)
 	struct cmx_bo *bo;
 
 	/* Who waits for a word of a copy sees all of the copy, wherever a slice ends. */
-	if (tl->partial && tl->partial == cmx_heap_first(&tl->heap))
+	if (tl->partial)
 		return;
 	for (;;) {
 		spin_lock(&tl->inbox_lock);
@@ -133,10 +133,18 @@ static bool cmx_node_is_unsettled(struct cmx_heap_node *node)
 	       !cmx_node_cmd(node)->launch->settled;
 }
 
+/* It takes effect bit by bit; the others do nothing before they do all. */
+static bool cmx_node_has_begun(struct cmx_heap_node *node)
+{
+	return node->type == CMX_NODE_PARCEL ||
+	       (node->type == CMX_NODE_CMD && cmx_node_cmd(node)->phase == CMX_PHASE_COMPLETE);
+}
+
 static int cmx_member_step(struct cmx_member *member, size_t *budget)
 {
 	struct cmx_timeline *tl = member->timeline;
-	struct cmx_heap_node *node = cmx_heap_first(&tl->heap);
+	/* What has begun goes on, even if something that comes before it was added. */
+	struct cmx_heap_node *node = tl->partial ? tl->partial : cmx_heap_first(&tl->heap);
 	struct cmx_member *owner;
 	int ret;
 
@@ -145,7 +153,7 @@ static int cmx_member_step(struct cmx_member *member, size_t *budget)
 	if (tl->running && !cmx_timeline_free_running(tl))
 		return CMX_STEP_BLOCKED;
 	owner = cmx_node_member(node);
-	if (owner && owner != member) {
+	if (owner && owner != member && !owner->orphan) {
 		cmx_member_kick(owner);
 		return CMX_STEP_BLOCKED;
 	}
@@ -153,7 +161,7 @@ static int cmx_member_step(struct cmx_member *member, size_t *budget)
 		return CMX_STEP_BLOCKED;
 	tl->now = max(tl->now, node->time);
 	ret = cmx_node_event(node, budget);
-	tl->partial = ret < 0 ? node : NULL;
+	tl->partial = ret < 0 && cmx_node_has_begun(node) ? node : NULL;
 	return ret;
 }
 

@@ -158,6 +158,8 @@ struct cmx_member {
 	u64 status_offset;
 	/** @detached: left the timeline: threads in RUN go home, touching nothing. */
 	bool detached;
+	/** @orphan: nobody can RUN for it again: others carry out what is left. */
+	bool orphan;
 	/** @held_work: went away with entries or launches left: others are told. */
 	bool held_work;
 	/** @sleepers: threads asleep in RUN. */

@@ -261,14 +261,15 @@ static unsigned int count_deaths(int fd)
 
 TEST_F_TIMEOUT(kill, at_random, 300)
 {
-	__u64 stop = host_ms() + 1000ULL * abi_setting("CMX_SECONDS", 6);
 	struct drm_cmx_timeline_query query = { 0 };
 	struct drm_cmx_actor actor = { .op = CMX_ACTOR_ADD };
 	struct drm_cmx_run run;
 	unsigned int i, killed = 0, deaths = 0;
+	__u64 stop;
 
 	for (i = 0; i < self->clients; i++)
 		spawn(self, i);
+	stop = host_ms() + 1000ULL * abi_setting("CMX_SECONDS", 6);
 	while (host_ms() < stop) {
 		usleep(abi_random(&self->random) % 10000);
 		i = abi_random(&self->random) % self->clients;
