@@ -130,12 +130,18 @@ void cmx_cq_post(struct cmx_cq *cq, const struct cmx_cqe *cqe, bool solicited)
 	cmx_cq_notify(cq, cqe, solicited);
 }
 
-void cmx_member_refill(struct cmx_member *member)
+bool cmx_member_refill(struct cmx_member *member)
 {
 	struct cmx_cq *cq;
+	bool any = false;
 
-	list_for_each_entry(cq, &member->cqs, link)
+	list_for_each_entry(cq, &member->cqs, link) {
+		if (list_empty(&cq->starved) || !cmx_cq_has_room(cq))
+			continue;
+		any = true;
 		cmx_cq_wake(cq);
+	}
+	return any;
 }
 
 static void cmx_cq_detach(struct cmx_object *obj)

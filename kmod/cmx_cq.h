@@ -64,7 +64,7 @@ void cmx_cq_unreserve(struct cmx_cq *cq);
 bool cmx_cq_has_room(struct cmx_cq *cq);
 /* cmx_cq_post() - write a completion at virtual @cqe->time_ps; the promise is kept. */
 void cmx_cq_post(struct cmx_cq *cq, const struct cmx_cqe *cqe, bool solicited);
-/* cmx_member_refill() - the clients may have read: starved queues become pending. */
-void cmx_member_refill(struct cmx_member *member);
+/* cmx_member_refill() - the clients may have read: starved queues become pending; any? */
+bool cmx_member_refill(struct cmx_member *member);
 
 #endif

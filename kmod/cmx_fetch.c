@@ -234,7 +234,8 @@ static void cmx_queue_issue(struct cmx_queue *q, struct cmx_cmd *cmd)
 /* What was taken ahead last turned out to be no launch that a thread can have. */
 static bool cmx_queue_chain_ended(struct cmx_queue *q)
 {
-	return !list_empty(&q->chained) && !list_last_entry(&q->chained, struct cmx_cmd, link)->launch;
+	return !list_empty(&q->chained) &&
+	       !list_last_entry(&q->chained, struct cmx_cmd, link)->launch;
 }
 
 struct cmx_cmd *cmx_queue_chain(struct cmx_queue *q)

@@ -10,7 +10,7 @@
  *	submitter			runner
  *	tail = t     (release)		need_wakeup = 1
  *	doorbell |= bit			smp_mb()			(A)
- *	full barrier	(B)		if (doorbell) do not sleep
+ *	full barrier	(B)		if (doorbell, or other rings) do not sleep
  *	if (need_wakeup) WAKE		sleep until kicks changes
  *
  * With A and B it cannot be that both loads miss the other's store.  Without A the
@@ -208,6 +208,16 @@ static bool cmx_actor_is_away(struct cmx_timeline *tl, struct cmx_actor *actor)
 	return false;
 }
 
+/* What clients wrote: entries, receive entries, how far they read completions. */
+static bool cmx_member_rings(struct cmx_member *member)
+{
+	bool any = cmx_member_doorbells(member);
+
+	any |= cmx_member_refill(member);
+	any |= cmx_member_receive(member);
+	return any;
+}
+
 static int cmx_run_enter(struct cmx_run *run)
 {
 	struct cmx_member *member = run->member;
@@ -231,9 +241,7 @@ static int cmx_run_enter(struct cmx_run *run)
 		cmx_batch_settle(batch, &run->outcomes);
 		run->settled = true;
 	}
-	cmx_member_doorbells(member);
-	cmx_member_refill(member);
-	cmx_member_receive(member);
+	cmx_member_rings(member);
 	/* What it leaves for later, the first slice does before the clock moves. */
 	ret = cmx_timeline_pump(member->timeline);
 	if (ret < 0 || !run->actor)
@@ -296,7 +304,7 @@ static int cmx_run_sleep(struct cmx_run *run, int seen)
 	member->sleepers++;
 	cmx_member_publish(member);
 	smp_mb(); /* A: need_wakeup before the look at the doorbells */
-	if (cmx_member_doorbells(member)) {
+	if (cmx_member_rings(member)) {
 		cmx_timeline_breathe(tl);
 	} else {
 		mutex_unlock(&tl->lock);
@@ -310,9 +318,7 @@ static int cmx_run_sleep(struct cmx_run *run, int seen)
 		return -ENOENT;
 	cmx_member_publish(member);
 	cmx_timeline_reap(tl);
-	/* Threads that are no actors may have read completions or posted receives. */
-	cmx_member_refill(member);
-	cmx_member_receive(member);
+	cmx_member_rings(member);
 	return 0;
 }
 

@@ -78,6 +78,7 @@ static bool cmx_timeline_rings(struct cmx_timeline *tl)
 
 	list_for_each_entry(member, &tl->members, link) {
 		any |= cmx_member_doorbells(member);
+		any |= cmx_member_refill(member);
 		any |= cmx_member_receive(member);
 	}
 	return any;

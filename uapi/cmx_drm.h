@@ -1178,7 +1178,9 @@ struct drm_cmx_timeline_export {
  *
  * The file becomes a member with an actor of its own: the clock then also waits for
  * it.  A file's entries are carried out by its own threads: while one is due, the others
- * wait for a thread of that file in RUN, on a free-running timeline as well.  EEXIST: the file is a member already.
+ * wait for a thread of that file in RUN, on a free-running timeline as well.
+ *
+ * EEXIST: the file is a member already.
  */
 struct drm_cmx_timeline_import {
 	/** @fd: file descriptor. */

@@ -54,9 +54,13 @@ int cmx_cq_create(struct cmx_ctx *ctx, struct cmx_timeline *timeline, uint32_t e
 		  uint32_t policy, struct cmx_cq **out)
 {
 	struct drm_cmx_cq_create create = { .entries = entries, .policy = policy };
-	struct cq_priv *priv = calloc(1, sizeof(*priv));
+	struct cq_priv *priv;
 	int ret;
 
+	if (timeline && timeline->ctx != ctx)
+		return cmx_fail(-EINVAL, "timeline", timeline->handle, 0,
+				"completion ring: a timeline of another context");
+	priv = calloc(1, sizeof(*priv));
 	if (!priv)
 		return cmx_fail_call(-ENOMEM, "cmx_cq_create");
 	ret = cmx_ctx_ioctl(ctx, DRM_IOCTL_CMX_CQ_CREATE, &create, "CQ_CREATE");

@@ -72,11 +72,15 @@ int cmx_device_list(struct cmx_device_node **list)
 {
 	char class_dir[PATH_MAX];
 	struct dirent *entry;
-	int count = 0, ret = 0;
+	int count = 0, ret = 0, len;
 	DIR *dir;
 
 	*list = NULL;
-	snprintf(class_dir, sizeof(class_dir), "%s/class/accel", root_of("CMX_SYSFS_ROOT", "/sys"));
+	len = snprintf(class_dir, sizeof(class_dir), "%s/class/accel",
+		       root_of("CMX_SYSFS_ROOT", "/sys"));
+	if (len >= (int)sizeof(class_dir))
+		return cmx_fail(-ENAMETOOLONG, "CMX_SYSFS_ROOT", (uint64_t)len,
+				sizeof(class_dir) - 1, "the path of the devices is too long");
 	dir = opendir(class_dir);
 	if (!dir)	/* A kernel without the class has no devices of it. */
 		return errno == ENOENT ? 0 : cmx_fail_call(-errno, class_dir);

@@ -28,6 +28,7 @@ void cmx_exec_init(struct cmx_exec *exec, struct cmx_frame *frame, uint32_t inde
 	exec->fail_code = 0;
 	exec->cost = exec->launch->cost;
 	exec->records.count = 0;
+	exec->recorded = 0;
 	if (!exec->kernel)
 		exec->fail_code = CMX_CODE_NO_KERNEL;
 	else if (exec->kernel->args_size && exec->kernel->args_size != exec->launch->args_size)
@@ -40,25 +41,31 @@ bool cmx_exec_has_blocks(const struct cmx_exec *exec)
 	       __atomic_load_n(&exec->next, __ATOMIC_RELAXED) < exec->launch->grid;
 }
 
+/* What an intrinsic found wrong counts, whatever the kernel made of it. */
+static uint32_t block_code(const struct cmx_launch_ctx *lc, int ret)
+{
+	if (lc->fault)
+		return lc->fault;
+	return ret < 0 ? 0u - (uint32_t)ret : (uint32_t)ret;
+}
+
 /* All blocks run even when one failed: which code counts must not depend on timing. */
 void cmx_exec_run(struct cmx_exec *exec, struct cmx_launch_ctx *lc, uint32_t *fail_block,
 		  uint32_t *fail_code)
 {
 	const struct drm_cmx_launch *launch = exec->launch;
 	uint64_t block;
-	int ret;
+	uint32_t code;
 
 	in_kernel = true;
 	while ((block = __atomic_fetch_add(&exec->next, 1, __ATOMIC_RELAXED)) < launch->grid) {
 		lc->block = (uint32_t)block;
 		lc->sequence = 0;
 		lc->fault = 0;
-		ret = exec->kernel->run(lc, launch->args, lc->block);
-		if (!ret)
-			ret = (int)lc->fault;
-		if (ret && lc->block < *fail_block) {
+		code = block_code(lc, exec->kernel->run(lc, launch->args, lc->block));
+		if (code && lc->block < *fail_block) {
 			*fail_block = lc->block;
-			*fail_code = (uint32_t)(ret < 0 ? -ret : ret);
+			*fail_code = code;
 		}
 	}
 	in_kernel = false;
@@ -96,12 +103,12 @@ void cmx_exec_merge(struct cmx_exec *exec, struct cmx_launch_ctx *lc, uint32_t f
 
 	if (fail_code)
 		exec_fail(exec, fail_block, fail_code);
-	if (!lc->records.count) {
-		free(lc->records.list);
-		return;
-	}
-	if (lc->records.count > exec->frame->ctx->limits.max_records - to->count) {
+	exec->recorded += lc->recorded;
+	if (exec->recorded > exec->frame->ctx->limits.max_records) {
+		to->count = 0;
 		exec_fail(exec, exec->launch->grid, CMX_CODE_RECORDS);
+	} else if (!lc->records.count) {
+		/* Nothing to add. */
 	} else if (!to->count) {
 		/* Most launches record from one thread: take its list as it is. */
 		free(to->list);
@@ -157,14 +164,12 @@ static void exec_post(struct cmx_exec *exec)
 		.block = exec->launch->grid,
 		.post = true,
 	};
-	int ret;
+	uint32_t code;
 
 	in_kernel = true;
-	ret = exec->kernel->post(&lc, exec->launch->args);
+	code = block_code(&lc, exec->kernel->post(&lc, exec->launch->args));
 	in_kernel = false;
-	if (!ret)
-		ret = (int)lc.fault;
-	cmx_exec_merge(exec, &lc, lc.block, (uint32_t)(ret < 0 ? -ret : ret));
+	cmx_exec_merge(exec, &lc, lc.block, code);
 }
 
 static void exec_set_outcome(struct cmx_exec *exec, uint32_t status, uint32_t code)
@@ -236,20 +241,31 @@ int cmx_launch_set_cost(struct cmx_launch_ctx *lc, const struct cmx_cost *cost)
 	return 0;
 }
 
+/*
+ * A block may know of its own records only: which others its thread ran depends on timing.
+ * Where a thread's blocks are past the limit together the launch is, so none is kept.
+ */
 int cmx_dev_record(struct cmx_launch_ctx *lc, const struct cmx_record *record)
 {
 	struct cmx_records *records = &lc->records;
 	uint32_t limit = lc->exec->frame->ctx->limits.max_records;
 
-	if (records->count >= limit) {
+	if (lc->sequence >= limit) {
 		lc->fault = CMX_CODE_RECORDS;
-		return cmx_fail(-ENOSPC, "records", (uint64_t)records->count + 1, limit,
+		return cmx_fail(-ENOSPC, "records", (uint64_t)lc->sequence + 1, limit,
 				"a launch may record %u messages at most", limit);
+	}
+	if (lc->recorded >= limit) {
+		lc->recorded++;
+		lc->sequence++;
+		records->count = 0;
+		return 0;
 	}
 	if (records_grow(records, records->count + 1)) {
 		lc->fault = CMX_CODE_NO_MEMORY;
 		return cmx_fail_call(-ENOMEM, "recording remote traffic");
 	}
+	lc->recorded++;
 	records->list[records->count++] = (struct cmx_keyed_record){
 		.record = *record,
 		.block = lc->block,
@@ -299,5 +315,9 @@ int cmx_dev_atomic(struct cmx_launch_ctx *lc, uint64_t at_ps, uint32_t opcode, u
 		.value = value,
 	};
 
+	if (opcode > UINT8_MAX) {
+		lc->fault = CMX_CODE_REFUSED;
+		return cmx_fail(-EINVAL, "opcode", opcode, UINT8_MAX, "%#x is no opcode", opcode);
+	}
 	return cmx_dev_record(lc, &record);
 }

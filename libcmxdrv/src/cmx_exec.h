@@ -15,7 +15,9 @@ struct cmx_launch_ctx {
 	bool post;
 	/* What went wrong in an intrinsic: a code of enum cmx_kernel_code, or 0. */
 	uint32_t fault;
+	/* Those kept, and all there were. */
 	struct cmx_records records;
+	uint64_t recorded;
 };
 
 /* Prepare a launch that was just handed out. */

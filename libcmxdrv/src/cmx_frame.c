@@ -95,6 +95,28 @@ struct cmx_frame *cmx_frame_get(struct cmx_ctx *ctx, struct cmx_timeline *timeli
 	return frame;
 }
 
+void cmx_frames_drop(struct cmx_ctx *ctx, const struct cmx_timeline *timeline)
+{
+	struct cmx_frames *frames = &ctx->frames;
+	struct cmx_frame **link = &frames->parked;
+
+	pthread_mutex_lock(&frames->lock);
+	while (*link) {
+		struct cmx_frame *frame = *link;
+
+		if (frame->timeline != timeline) {
+			link = &frame->next;
+			continue;
+		}
+		*link = frame->next;
+		frame->batch = 0;
+		frame->count = 0;
+		frame->next = frames->free;
+		frames->free = frame;
+	}
+	pthread_mutex_unlock(&frames->lock);
+}
+
 void cmx_frame_put(struct cmx_ctx *ctx, struct cmx_frame *frame)
 {
 	struct cmx_frames *frames = &ctx->frames;

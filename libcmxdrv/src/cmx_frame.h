@@ -46,6 +46,8 @@ struct cmx_exec {
 	uint32_t fail_block, fail_code;
 	struct cmx_cost cost;
 	struct cmx_records records;
+	/* All that its blocks recorded, kept or not. */
+	uint64_t recorded;
 	/* What the outcome points to. */
 	struct cmx_record *sent;
 	uint32_t sent_room;
@@ -79,6 +81,9 @@ void cmx_frames_fini(struct cmx_frames *frames);
 
 /* A frame of the calling thread: the one it parked on this timeline, or an empty one. */
 struct cmx_frame *cmx_frame_get(struct cmx_ctx *ctx, struct cmx_timeline *timeline);
+
+/* Forget what threads parked on a timeline that is gone. */
+void cmx_frames_drop(struct cmx_ctx *ctx, const struct cmx_timeline *timeline);
 
 /* Give a frame back; one that holds a batch is parked for its thread. */
 void cmx_frame_put(struct cmx_ctx *ctx, struct cmx_frame *frame);

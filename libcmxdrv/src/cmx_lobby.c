@@ -10,6 +10,7 @@
 
 #include "cmx_ctx.h"
 #include "cmx_exec.h"
+#include "cmx_timeline_priv.h"
 
 #define LOBBY_MISSES	8
 #define LOBBY_RETRY	64
@@ -48,14 +49,21 @@ static void inject_delay(struct cmx_inject *inject)
 
 void cmx_lobby_init(struct cmx_lobby *lobby)
 {
+	pthread_condattr_t monotonic;
+
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_mutex_init(&lobby->lock, NULL);
-	pthread_cond_init(&lobby->work, NULL);
+	pthread_cond_init(&lobby->work, &monotonic);
+	pthread_cond_init(&lobby->left, NULL);
+	pthread_condattr_destroy(&monotonic);
 	cmx_list_init(&lobby->frames);
 	inject_init(&lobby->inject);
 }
 
 void cmx_lobby_fini(struct cmx_lobby *lobby)
 {
+	pthread_cond_destroy(&lobby->left);
 	pthread_cond_destroy(&lobby->work);
 	pthread_mutex_destroy(&lobby->lock);
 }
@@ -244,7 +252,21 @@ bool cmx_lobby_try(struct cmx_lobby *lobby)
 	return exec;
 }
 
-void cmx_lobby_help(struct cmx_lobby *lobby)
+/* Until the next event; false when the deadline passed. Caller holds the lock. */
+static bool lobby_wait(struct cmx_lobby *lobby, uint64_t deadline_ns)
+{
+	const struct timespec until = {
+		.tv_sec = (time_t)(deadline_ns / 1000000000u),
+		.tv_nsec = (long)(deadline_ns % 1000000000u),
+	};
+
+	if (deadline_ns)
+		return !pthread_cond_timedwait(&lobby->work, &lobby->lock, &until);
+	pthread_cond_wait(&lobby->work, &lobby->lock);
+	return true;
+}
+
+void cmx_lobby_help(struct cmx_lobby *lobby, uint64_t deadline_ns)
 {
 	struct cmx_exec *exec;
 	uint64_t seen;
@@ -257,8 +279,9 @@ void cmx_lobby_help(struct cmx_lobby *lobby)
 	} else {
 		lobby->helpers++;
 		lobby->sleepers++;
-		while (!cmx_list_empty(&lobby->frames) && lobby->events == seen)
-			pthread_cond_wait(&lobby->work, &lobby->lock);
+		while (!cmx_list_empty(&lobby->frames) && lobby->events == seen &&
+		       lobby_wait(lobby, deadline_ns))
+			;
 		lobby->sleepers--;
 		lobby->helpers--;
 	}
@@ -272,15 +295,33 @@ void cmx_lobby_fetched(struct cmx_lobby *lobby, bool batch)
 	pthread_mutex_unlock(&lobby->lock);
 }
 
-struct cmx_timeline *cmx_lobby_timeline(struct cmx_lobby *lobby)
+struct cmx_timeline *cmx_lobby_join(struct cmx_lobby *lobby)
 {
 	struct cmx_timeline *timeline = NULL;
 
 	pthread_mutex_lock(&lobby->lock);
-	if (!cmx_list_empty(&lobby->frames))
+	if (!cmx_list_empty(&lobby->frames)) {
 		timeline = cmx_container(lobby->frames.next, struct cmx_frame, node)->timeline;
+		timeline->guests++;
+	}
 	pthread_mutex_unlock(&lobby->lock);
 	return timeline;
+}
+
+void cmx_lobby_leave(struct cmx_lobby *lobby, struct cmx_timeline *timeline)
+{
+	pthread_mutex_lock(&lobby->lock);
+	if (!--timeline->guests)
+		pthread_cond_broadcast(&lobby->left);
+	pthread_mutex_unlock(&lobby->lock);
+}
+
+void cmx_lobby_drain(struct cmx_lobby *lobby, const struct cmx_timeline *timeline)
+{
+	pthread_mutex_lock(&lobby->lock);
+	while (timeline->guests)
+		pthread_cond_wait(&lobby->left, &lobby->lock);
+	pthread_mutex_unlock(&lobby->lock);
 }
 
 uint64_t cmx_lobby_sleep(struct cmx_lobby *lobby, uint64_t seen, const bool *stop)

@@ -28,6 +28,8 @@ struct cmx_lobby {
 	struct cmx_list frames;
 	/* A launch got ready, a frame went, or runners stop. */
 	pthread_cond_t work;
+	/* A runner thread left a timeline. */
+	pthread_cond_t left;
 	uint64_t events;
 	uint32_t sleepers;
 	/* Sleepers that want to know when a frame goes, too. */
@@ -48,9 +50,10 @@ bool cmx_lobby_busy(const struct cmx_lobby *lobby);
 
 /*
  * Work on what others have; when there are no blocks to take, sleep until something
- * changes. Returns at once when no frame is in work.
+ * changes, or until @deadline_ns of the monotonic clock (0: for ever). Returns at once when
+ * no frame is in work.
  */
-void cmx_lobby_help(struct cmx_lobby *lobby);
+void cmx_lobby_help(struct cmx_lobby *lobby, uint64_t deadline_ns);
 
 /* Runner threads: blocks if there are any (true), else nothing (false). */
 bool cmx_lobby_try(struct cmx_lobby *lobby);
@@ -58,8 +61,15 @@ bool cmx_lobby_try(struct cmx_lobby *lobby);
 /* A runner thread's try to fetch a batch got one, or not. */
 void cmx_lobby_fetched(struct cmx_lobby *lobby, bool batch);
 
-/* The clock of the oldest frame in work, or NULL. */
-struct cmx_timeline *cmx_lobby_timeline(struct cmx_lobby *lobby);
+/*
+ * The clock of the oldest frame in work, or NULL. Whoever waits on it may end and destroy it
+ * at any time: it stays until cmx_lobby_leave().
+ */
+struct cmx_timeline *cmx_lobby_join(struct cmx_lobby *lobby);
+void cmx_lobby_leave(struct cmx_lobby *lobby, struct cmx_timeline *timeline);
+
+/* Wait until all that joined a timeline have left it; none can join any more. */
+void cmx_lobby_drain(struct cmx_lobby *lobby, const struct cmx_timeline *timeline);
 
 /* Sleep until there were events beyond @seen, or @stop is set. Returns the new number. */
 uint64_t cmx_lobby_sleep(struct cmx_lobby *lobby, uint64_t seen, const bool *stop);

@@ -10,10 +10,28 @@
 
 #define QUEUE_SLOTS	256
 
-static int queue_check(const struct cmx_queue_desc *desc)
+static int queue_check_objects(const struct cmx_ctx *ctx, const struct cmx_queue_desc *desc,
+			       const struct cmx_timeline *timeline)
 {
+	if (timeline->ctx != ctx)
+		return cmx_fail(-EINVAL, "timeline", timeline->handle, 0,
+				"queue: a timeline of another context");
 	if (!desc->cq)
 		return cmx_fail(-EINVAL, "cq", 0, 0, "a queue needs a completion ring");
+	if (desc->cq->ctx != ctx)
+		return cmx_fail(-EINVAL, "cq", desc->cq->handle, 0,
+				"queue: a completion ring of another context");
+	if (desc->cq->timeline != timeline)
+		return cmx_fail(-EINVAL, "cq", desc->cq->handle, 0,
+				"queue: its clock is not its completion ring's");
+	if (desc->rq && desc->rq->ctx != ctx)
+		return cmx_fail(-EINVAL, "rq", desc->rq->handle, 0,
+				"queue: a receive ring of another context");
+	return 0;
+}
+
+static int queue_check(const struct cmx_queue_desc *desc)
+{
 	if (desc->flags & ~CMX_SUBMIT_LOCKED)
 		return cmx_fail(-EINVAL, "flags", desc->flags, CMX_SUBMIT_LOCKED,
 				"queue: unknown flags %#x", desc->flags);
@@ -109,8 +127,10 @@ int cmx_queue_create(struct cmx_ctx *ctx, const struct cmx_queue_desc *desc,
 	struct cmx_timeline *timeline = desc->timeline ? desc->timeline : ctx->timeline;
 	struct drm_cmx_queue_create create;
 	struct cmx_queue_priv *priv;
-	int ret = queue_check(desc);
+	int ret = queue_check_objects(ctx, desc, timeline);
 
+	if (!ret)
+		ret = queue_check(desc);
 	if (ret)
 		return ret;
 	priv = calloc(1, sizeof(*priv));

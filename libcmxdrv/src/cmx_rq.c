@@ -52,10 +52,13 @@ static void rq_free(struct rq_priv *priv)
 	free(priv);
 }
 
-static int rq_check(const struct cmx_rq_desc *desc)
+static int rq_check(const struct cmx_ctx *ctx, const struct cmx_rq_desc *desc)
 {
 	if (!desc->cq)
 		return cmx_fail(-EINVAL, "cq", 0, 0, "a receive ring needs a completion ring");
+	if (desc->cq->ctx != ctx)
+		return cmx_fail(-EINVAL, "cq", desc->cq->handle, 0,
+				"receive ring: a completion ring of another context");
 	if (desc->pad || desc->reserved[0] || desc->reserved[1] || desc->reserved[2] ||
 	    desc->reserved[3])
 		return cmx_fail(-EINVAL, "reserved", 1, 0,
@@ -81,7 +84,7 @@ int cmx_rq_create(struct cmx_ctx *ctx, const struct cmx_rq_desc *desc, struct cm
 {
 	struct drm_cmx_rq_create create;
 	struct rq_priv *priv;
-	int ret = rq_check(desc);
+	int ret = rq_check(ctx, desc);
 
 	if (ret)
 		return ret;

@@ -22,11 +22,10 @@ static void runner_fetch(struct cmx_runners *runners)
 {
 	struct cmx_ctx *ctx = runners->ctx;
 	struct cmx_goal goal = {
-		.timeline = cmx_lobby_timeline(&ctx->lobby),
+		.timeline = cmx_lobby_join(&ctx->lobby),
 		.flags = CMX_RUN_HELPER | CMX_RUN_NOBLOCK,
 		.until = CMX_UNTIL_NONE,
 	};
-
 	int ret;
 
 	if (!goal.timeline)
@@ -39,6 +38,7 @@ static void runner_fetch(struct cmx_runners *runners)
 	do {
 		ret = cmx_run(ctx, &goal);
 	} while (ret == -ENOMEM && !__atomic_load_n(&runners->stop, __ATOMIC_RELAXED));
+	cmx_lobby_leave(&ctx->lobby, goal.timeline);
 }
 
 static void *runner_main(void *arg)
@@ -83,6 +83,22 @@ static int runners_spawn(struct cmx_runners *runners, uint32_t threads)
 	return ret;
 }
 
+/* Make them the context's, if it has none: threads may start them at one time. */
+static int runners_set(struct cmx_ctx *ctx, struct cmx_runners *runners)
+{
+	uint32_t count;
+
+	pthread_mutex_lock(&ctx->lock);
+	count = ctx->runners ? ctx->runners->count : 0;
+	if (!count)
+		ctx->runners = runners;
+	pthread_mutex_unlock(&ctx->lock);
+	if (!count)
+		return 0;
+	return cmx_fail(-EBUSY, "threads", runners ? runners->count : 0, count,
+			"the context has %u runner threads already", count);
+}
+
 int cmx_runner_start(struct cmx_ctx *ctx, uint32_t threads)
 {
 	struct cmx_runners *runners;
@@ -93,37 +109,54 @@ int cmx_runner_start(struct cmx_ctx *ctx, uint32_t threads)
 	if (threads > RUNNER_MAX)
 		return cmx_fail(-EINVAL, "threads", threads, RUNNER_MAX,
 				"%u runner threads are more than %d", threads, RUNNER_MAX);
-	if (ctx->runners)
-		return cmx_fail(-EBUSY, "threads", threads, ctx->runners->count,
-				"the context has %u runner threads already", ctx->runners->count);
 	if (!threads)
-		return 0;
+		return runners_set(ctx, NULL);
 	runners = calloc(1, sizeof(*runners) + threads * sizeof(runners->threads[0]));
 	if (!runners)
 		return cmx_fail_call(-ENOMEM, "cmx_runner_start");
 	runners->ctx = ctx;
 	ret = runners_spawn(runners, threads);
-	if (ret) {
+	if (ret)
+		ret = cmx_fail_call(ret, "starting runner threads");
+	else
+		ret = runners_set(ctx, runners);
+	if (ret)
 		runners_join(runners);
-		return cmx_fail_call(ret, "starting runner threads");
-	}
-	ctx->runners = runners;
-	return 0;
+	return ret;
+}
+
+/* Whoever takes them out joins them. */
+static struct cmx_runners *runners_take(struct cmx_ctx *ctx)
+{
+	struct cmx_runners *runners;
+
+	pthread_mutex_lock(&ctx->lock);
+	runners = ctx->runners;
+	ctx->runners = NULL;
+	pthread_mutex_unlock(&ctx->lock);
+	return runners;
 }
 
 int cmx_runner_stop(struct cmx_ctx *ctx)
 {
-	struct cmx_runners *runners = ctx->runners;
+	struct cmx_runners *runners;
 	int ret = cmx_ctx_check(ctx);
 
-	if (ret || !runners)
+	if (ret)
 		return ret;
-	ctx->runners = NULL;
-	runners_join(runners);
+	runners = runners_take(ctx);
+	if (runners)
+		runners_join(runners);
 	return 0;
 }
 
 uint32_t cmx_runner_count(const struct cmx_ctx *ctx)
 {
-	return ctx->runners ? ctx->runners->count : 0;
+	pthread_mutex_t *lock = (pthread_mutex_t *)&ctx->lock;
+	uint32_t count;
+
+	pthread_mutex_lock(lock);
+	count = ctx->runners ? ctx->runners->count : 0;
+	pthread_mutex_unlock(lock);
+	return count;
 }

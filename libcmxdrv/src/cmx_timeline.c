@@ -129,9 +129,16 @@ int cmx_timeline_destroy(struct cmx_timeline *timeline)
 	if (!timeline->handle)
 		return cmx_fail(-EINVAL, "timeline", 0, 0,
 				"the default timeline goes with its context");
+	if (cmx_in_kernel())
+		return cmx_fail(-EPERM, "timeline", timeline->handle, 0,
+				"an NPU kernel must not wait for those that help the timeline");
 	ret = cmx_ctx_destroy_handle(timeline->ctx, CMX_OBJECT_TIMELINE, timeline->handle);
 	if (ret)
 		return ret;
+	/* Nobody is in work on it, so none can join; those that have find no such handle. */
+	cmx_lobby_drain(&timeline->ctx->lobby, timeline);
+	cmx_frames_drop(timeline->ctx, timeline);
+	cmx_actor_bind(timeline, 0);
 	cmx_ctx_unlink(timeline->ctx, &timeline->node);
 	timeline_free(timeline);
 	return 0;

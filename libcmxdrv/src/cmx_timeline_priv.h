@@ -15,6 +15,8 @@ struct cmx_timeline {
 	uint32_t handle;
 	/* Never reused in the process, so that a thread's binding cannot meet another clock. */
 	uint64_t id;
+	/* Runner threads that look at it, under the lobby's lock. */
+	uint32_t guests;
 	uint64_t *doorbells;
 	const struct cmx_timeline_status *status;
 };

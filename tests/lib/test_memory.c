@@ -187,7 +187,8 @@ static int forked_child(struct bed *bed, struct cmx_mem *mem)
 	    cmx_mem_export(mem, &fd) != -EPERM ||
 	    cmx_queue_nop(bed->q, 0, 0) != -EPERM ||
 	    cmx_queue_submit(bed->q) != -EPERM ||
-	    cmx_cq_read(bed->cq, &cqe) != -EPERM ||
+	    cmx_cq_read(bed->cq, &cqe) != -EPERM || cmx_cq_ready(bed->cq) ||
+	    cmx_queue_space(bed->q) ||
 	    cmx_cq_poll(bed->cq, &cqe) != -EPERM ||
 	    cmx_wait_idle(bed->ctx, NULL) != -EPERM ||
 	    cmx_actor_add(cmx_timeline_default(bed->ctx), &actor) != -EPERM ||

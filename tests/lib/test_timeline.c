@@ -259,6 +259,72 @@ TEST(two_processes_share_a_clock)
 	}
 }
 
+static int one_block(struct cmx_launch_ctx *lc, const void *args, uint32_t block)
+{
+	(void)lc;
+	(void)args;
+	(void)block;
+	return 0;
+}
+
+/* A clock for each request, with runner threads that look at every one. */
+TEST_F(timeline, clocks_come_and_go_under_runners)
+{
+	struct cmx_launch_desc launch = { .grid = 3 };
+
+	OK(cmx_kernel_register(self->bed.ctx, "one", one_block, &launch.kernel));
+	OK(cmx_runner_start(self->bed.ctx, 2));
+	for (int i = 0; i < 100; i++) {
+		struct cmx_queue_desc desc = {};
+		struct cmx_cqe cqe;
+		struct cmx_queue *q;
+		uint32_t actor;
+
+		OK(cmx_timeline_create(self->bed.ctx, 0, &desc.timeline));
+		/* Bindings go with their timeline. */
+		OK(cmx_actor_add(desc.timeline, &actor));
+		OK(cmx_actor_bind(desc.timeline, actor));
+		OK(cmx_actor_remove(desc.timeline, 0));
+		OK(cmx_cq_create(self->bed.ctx, desc.timeline, 16, CMX_CQ_BACKPRESSURE, &desc.cq));
+		OK(cmx_queue_create(self->bed.ctx, &desc, &q));
+		for (int j = 0; j < 4; j++)
+			OK(cmx_queue_launch(q, &launch, CMX_ENTRY_COMPLETE, 0));
+		OK(cmx_queue_submit(q));
+		OK(cmx_wait_completions(desc.cq, 4, NULL));
+		for (int j = 0; j < 4; j++) {
+			ASSERT_EQ(1, cmx_cq_read(desc.cq, &cqe));
+			ASSERT_EQ(0, cqe.status);
+		}
+		OK(cmx_queue_destroy(q));
+		OK(cmx_cq_destroy(desc.cq));
+		OK(cmx_timeline_destroy(desc.timeline));
+	}
+}
+
+TEST_F(timeline, objects_of_another_clock_or_context)
+{
+	struct cmx_queue_desc desc = { .cq = self->bed.cq };
+	struct cmx_rq_desc rq_desc = {};
+	struct cmx_rq *rq;
+	struct cmx_queue *q;
+	struct bed other;
+
+	OK(cmx_timeline_create(self->bed.ctx, 0, &desc.timeline));
+	EXPECT_EQ(-EINVAL, cmx_queue_create(self->bed.ctx, &desc, &q));
+	EXPECT_STREQ("cq", cmx_last_error()->field);
+	OK(bed_open(&other));
+	desc.timeline = cmx_timeline_default(other.ctx);
+	EXPECT_EQ(-EINVAL, cmx_queue_create(self->bed.ctx, &desc, &q));
+	EXPECT_STREQ("timeline", cmx_last_error()->field);
+	desc.timeline = NULL;
+	desc.cq = other.cq;
+	rq_desc.cq = other.cq;
+	EXPECT_EQ(-EINVAL, cmx_queue_create(self->bed.ctx, &desc, &q));
+	EXPECT_EQ(-EINVAL, cmx_rq_create(self->bed.ctx, &rq_desc, &rq));
+	EXPECT_STREQ("cq", cmx_last_error()->field);
+	bed_close(&other);
+}
+
 TEST_F(timeline, actors)
 {
 	struct drm_cmx_timeline_query query;

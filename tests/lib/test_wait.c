@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <kselftest_harness.h>
@@ -159,6 +160,38 @@ TEST_F(wait, unread_completions_hold_the_queue)
 	}
 }
 
+static struct cmx_mem *doomed;
+
+static int free_memory(struct cmx_launch_ctx *lc, const void *args, uint32_t block)
+{
+	(void)lc;
+	(void)args;
+	(void)block;
+	cmx_mem_free(doomed);
+	return 0;
+}
+
+/* What the thread waits for goes while it has a batch: an error once, then all is well. */
+TEST_F(wait, a_refusal_after_a_batch_is_told_once)
+{
+	struct cmx_launch_desc desc = { .grid = 1 };
+	struct cmx_cqe cqe;
+	uint64_t va;
+
+	OK(cmx_mem_alloc(self->bed.ctx, 0, 4096, 0, &doomed));
+	va = cmx_mem_va(doomed);
+	OK(cmx_kernel_register(self->bed.ctx, "free", free_memory, &desc.kernel));
+	OK(cmx_queue_launch(self->bed.q, &desc, CMX_ENTRY_COMPLETE, 9));
+	OK(cmx_queue_submit(self->bed.q));
+	EXPECT_GT(0, cmx_wait_memory(self->bed.ctx, va, CMX_COND_EQ, 1, NULL));
+	EXPECT_STREQ("va", cmx_last_error()->field) TH_LOG("%s", cmx_last_error()->text);
+	for (int i = 0; i < 3; i++)
+		OK(cmx_wait_idle(self->bed.ctx, NULL));
+	ASSERT_EQ(1, cmx_cq_read(self->bed.cq, &cqe));
+	EXPECT_EQ(9, cqe.user_ctx);
+	EXPECT_EQ(0, cqe.status);
+}
+
 static int slow_block(struct cmx_launch_ctx *lc, const void *args, uint32_t block)
 {
 	(void)lc;
@@ -168,29 +201,48 @@ static int slow_block(struct cmx_launch_ctx *lc, const void *args, uint32_t bloc
 	return 0;
 }
 
+static volatile sig_atomic_t alarms;
+
 static void on_alarm(int signal)
 {
 	(void)signal;
+	alarms++;
 }
 
-TEST_F(wait, signals_interrupt_and_nothing_is_lost)
+TEST_F(wait, a_signal_ends_a_sleep)
+{
+	struct itimerval soon = { .it_value = { .tv_usec = 50000 } };
+	struct cmx_timeline *timeline = cmx_timeline_default(self->bed.ctx);
+	struct sigaction action = { .sa_handler = on_alarm };
+	uint32_t actor;
+
+	ASSERT_EQ(0, sigaction(SIGALRM, &action, NULL));
+	/* It does not wait, so the clock stands. */
+	OK(cmx_actor_add(timeline, &actor));
+	ASSERT_EQ(0, setitimer(ITIMER_REAL, &soon, NULL));
+	EXPECT_EQ(-EINTR, cmx_wait_time(self->bed.ctx, 1000, NULL));
+	EXPECT_EQ(1, alarms);
+	EXPECT_EQ(0, cmx_timeline_now(timeline));
+	OK(cmx_actor_remove(timeline, actor));
+	OK(cmx_wait_time(self->bed.ctx, 1000, NULL));
+	EXPECT_EQ(1000, cmx_timeline_now(timeline));
+}
+
+TEST_F(wait, a_signal_in_a_launch_ends_no_wait)
 {
 	struct itimerval soon = { .it_value = { .tv_usec = 50000 } };
 	struct cmx_launch_desc desc = { .grid = 1 };
 	struct sigaction action = { .sa_handler = on_alarm };
 	struct cmx_cqe cqe;
-	int ret, interrupted = 0;
 
 	ASSERT_EQ(0, sigaction(SIGALRM, &action, NULL));
 	OK(cmx_kernel_register(self->bed.ctx, "slow", slow_block, &desc.kernel));
 	OK(cmx_queue_launch(self->bed.q, &desc, CMX_ENTRY_COMPLETE, 5));
 	OK(cmx_queue_submit(self->bed.q));
-	/* One in the kernel's function; more while it waits. */
+	/* In the kernel's function: it ends no wait. */
 	ASSERT_EQ(0, setitimer(ITIMER_REAL, &soon, NULL));
-	while ((ret = cmx_wait_completions(self->bed.cq, 1, NULL)) == -EINTR)
-		interrupted++;
-	OK(ret);
-	EXPECT_LE(interrupted, 1);
+	OK(cmx_wait_completions(self->bed.cq, 1, NULL));
+	EXPECT_EQ(1, alarms);
 	ASSERT_EQ(1, cmx_cq_read(self->bed.cq, &cqe));
 	EXPECT_EQ(5, cqe.user_ctx);
 	EXPECT_EQ(0, cqe.status);
@@ -206,6 +258,48 @@ TEST_F(wait, timeouts)
 	EXPECT_EQ(-ETIMEDOUT, cmx_wait_time(self->bed.ctx, 1000, &opts));
 	OK(cmx_actor_remove(cmx_timeline_default(self->bed.ctx), actor));
 	EXPECT_EQ(0, cmx_wait_time(self->bed.ctx, 1000, &opts));
+}
+
+static int block_50ms(struct cmx_launch_ctx *lc, const void *args, uint32_t block)
+{
+	(void)lc;
+	(void)args;
+	(void)block;
+	usleep(50000);
+	return 0;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+TEST_F(wait, timeouts_while_there_is_work)
+{
+	struct cmx_wait_opts opts = { .timeout_ns = 100000000 };
+	struct cmx_launch_desc desc = { .grid = 1 };
+	uint64_t start;
+	struct cmx_cqe cqe;
+
+	OK(cmx_kernel_register(self->bed.ctx, "50ms", block_50ms, &desc.kernel));
+	for (uint64_t i = 0; i < 20; i++)
+		OK(cmx_queue_launch(self->bed.q, &desc, CMX_ENTRY_COMPLETE, i));
+	OK(cmx_queue_submit(self->bed.q));
+	start = now_ms();
+	EXPECT_EQ(-ETIMEDOUT, cmx_wait_idle(self->bed.ctx, &opts));
+	EXPECT_LE(100, now_ms() - start);
+	EXPECT_GT(500, now_ms() - start);
+	/* Nothing is lost. */
+	OK(cmx_wait_idle(self->bed.ctx, NULL));
+	EXPECT_LE(1000, now_ms() - start);
+	for (uint64_t i = 0; i < 20; i++) {
+		ASSERT_EQ(1, cmx_cq_read(self->bed.cq, &cqe));
+		EXPECT_EQ(i, cqe.user_ctx);
+		EXPECT_EQ(0, cqe.status);
+	}
 }
 
 TEST_F(wait, an_armed_ring_sends_an_event)

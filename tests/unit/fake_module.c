@@ -30,7 +30,7 @@ int drmIoctl(int fd, unsigned long request, void *arg)
 		return fake_info(arg);
 	if (nr == DRM_CMX_RUN && fake_module.run)
 		return fake_module.run(arg);
-	if (nr == DRM_CMX_WAKE)
+	if (nr == DRM_CMX_WAKE || (nr == DRM_CMX_DESTROY && fake_module.destroys))
 		return 0;
 	errno = fake_module.extack.error ? (int)fake_module.extack.error : ENODEV;
 	return -1;

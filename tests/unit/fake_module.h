@@ -14,6 +14,8 @@ struct fake_module {
 	uint32_t calls[64];
 	/* Answers to RUN: 0, or -1 with errno set. */
 	int (*run)(struct drm_cmx_run *run);
+	/* DESTROY succeeds. */
+	bool destroys;
 	/* What the next refused call leaves for CMX_INFO_EXTACK. */
 	struct drm_cmx_info_extack extack;
 };

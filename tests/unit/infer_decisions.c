@@ -18,13 +18,22 @@ static struct cmx_infer_err err;
 static uint8_t bytes[4096];
 static size_t size;
 
-/* Five prompt tokens, two output tokens, experts by a simple rule. */
-static void make_file(void)
+static void write_file(const struct cmx_decisions *d)
 {
-	struct cmx_decisions d;
 	FILE *f = fmemopen(bytes, sizeof(bytes), "w");
 
-	if (!f || cmx_decisions_init(&d, &config, 7, &err))
+	if (!f || cmx_decisions_write(d, f, &err))
+		abort();
+	size = (size_t)ftell(f);
+	fclose(f);
+}
+
+/* Five prompt tokens, two output tokens, experts by a simple rule. */
+static void make_decisions(struct cmx_decisions *out)
+{
+	struct cmx_decisions d;
+
+	if (cmx_decisions_init(&d, &config, 7, &err))
 		abort();
 	d.n_prompt = 5;
 	d.n_output = 2;
@@ -37,10 +46,15 @@ static void make_file(void)
 		d.ids[i] = i * 7;
 	for (uint32_t i = 0; i < 6 * 2 * 3; i++)
 		d.experts[i] = (uint16_t)(i * 5 % 16);
-	if (cmx_decisions_write(&d, f, &err))
-		abort();
-	size = (size_t)ftell(f);
-	fclose(f);
+	*out = d;
+}
+
+static void make_file(void)
+{
+	struct cmx_decisions d;
+
+	make_decisions(&d);
+	write_file(&d);
 	cmx_decisions_free(&d);
 }
 
@@ -120,6 +134,41 @@ TEST(every_bit_flipped)
 		EXPECT_NE(0, strlen(err.text));
 		bytes[i / 8] ^= (uint8_t)(1u << i % 8);
 	}
+}
+
+/* With a checksum that is right. */
+TEST(decisions_that_no_run_makes)
+{
+	struct cmx_decisions d, got;
+
+	make_decisions(&d);
+	d.experts[7] = d.experts[6];
+	write_file(&d);
+	EXPECT_EQ(-EINVAL, read_file(&got, size));
+	EXPECT_NE(NULL, strstr(err.text, "stands twice")) TH_LOG("%s", err.text);
+	d.experts[7] = d.experts[3];
+	write_file(&d);
+	EXPECT_EQ(0, read_file(&got, size)) TH_LOG("%s", err.text);
+	cmx_decisions_free(&got);
+	d.n_output = 0;
+	write_file(&d);
+	EXPECT_EQ(-EINVAL, read_file(&got, size));
+	EXPECT_NE(NULL, strstr(err.text, "output length 0")) TH_LOG("%s", err.text);
+	cmx_decisions_free(&d);
+}
+
+TEST(a_pipe_is_no_file)
+{
+	struct cmx_decisions d;
+	int fds[2];
+
+	make_file();
+	ASSERT_EQ(0, pipe(fds));
+	ASSERT_EQ((ssize_t)size, write(fds[1], bytes, size));
+	EXPECT_EQ(-EINVAL, cmx_decisions_read(&d, fds[0], &err));
+	EXPECT_NE(NULL, strstr(err.text, "regular file"));
+	close(fds[0]);
+	close(fds[1]);
 }
 
 static int refused_u32(size_t at, uint32_t v, const char *word)

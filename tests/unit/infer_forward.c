@@ -103,8 +103,14 @@ static double max_diff(const float *a, const float *b, size_t n)
 {
 	double max = 0;
 
-	for (size_t i = 0; i < n; i++)
-		max = fmax(max, fabs((double)a[i] - (double)b[i]));
+	for (size_t i = 0; i < n; i++) {
+		double d = fabs((double)a[i] - (double)b[i]);
+
+		if (isnan(d))
+			return INFINITY;
+		if (d > max)
+			max = d;
+	}
 	return max;
 }
 
@@ -168,6 +174,32 @@ TEST(v3_legacy)
 	EXPECT_TRUE(near_reference(fd, "v3tiny", "p16", 1));
 	EXPECT_TRUE(near_reference(fd, "v3tiny", "p16", 7));
 	close(fd);
+}
+
+/* The best of a group counts, not the sum of its two best. */
+TEST(v2)
+{
+	int fd = make_model("v2tiny", TINYMOE_F32, false);
+
+	EXPECT_TRUE(near_reference(fd, "v2tiny", "p16", 7));
+	close(fd);
+}
+
+TEST(v2_legacy)
+{
+	int fd = make_model("v2tiny", TINYMOE_F32, true);
+
+	EXPECT_TRUE(near_reference(fd, "v2tiny", "p16", 16));
+	close(fd);
+}
+
+TEST(a_difference_is_seen)
+{
+	const float a[] = { 1, 2, 3 }, b[] = { 1, 2, 3.5f }, c[] = { 1, NAN, 3 };
+
+	EXPECT_EQ(0.5, max_diff(a, b, 3));
+	EXPECT_EQ(INFINITY, max_diff(a, c, 3));
+	EXPECT_EQ(INFINITY, max_diff(c, c, 3));
 }
 
 TEST(v2_lite)

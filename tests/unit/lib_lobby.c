@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Carrying out batches: chains, failures, records, any number of threads. */
 #include <errno.h>
+#include <limits.h>
 #include <sched.h>
 #include <string.h>
 
@@ -242,6 +243,85 @@ TEST_F(lobby, limits_of_records)
 	EXPECT_EQ(CMX_CODE_RECORDS, frame->outcomes[1].code);
 	EXPECT_EQ(0, frame->outcomes[1].records.count);
 	EXPECT_EQ(CMX_CODE_LOCAL, frame->outcomes[2].code);
+}
+
+/* Thirty records a block; gives up on the first that is refused. */
+static int record_many(struct cmx_launch_ctx *lc, const void *args, uint32_t block)
+{
+	int ret = 0;
+
+	(void)args;
+	for (uint32_t i = 0; i < 30 && !ret; i++)
+		ret = cmx_dev_signal(lc, i, 0x1000, block);
+	return ret;
+}
+
+static int record_many_but_one(struct cmx_launch_ctx *lc, const void *args, uint32_t block)
+{
+	return record_many(lc, args, block) ? 1 : block == 35 ? -EDOM : 0;
+}
+
+/* One block alone is past the limit, and makes a code of its own of that. */
+static int record_too_many(struct cmx_launch_ctx *lc, const void *args, uint32_t block)
+{
+	int ret = 0;
+
+	(void)args;
+	for (uint32_t i = 0; i < 1001 && block == 1; i++)
+		ret = cmx_dev_signal(lc, i, 0x1000, block);
+	return ret ? 77 : 0;
+}
+
+TEST_F(lobby, codes_past_the_limit_do_not_depend_on_threads)
+{
+	struct cmx_frame *frame = self->frame;
+	uint64_t many, but_one, too_many;
+
+	ASSERT_EQ(0, cmx_kernel_register(self->ctx, "many", record_many, &many));
+	ASSERT_EQ(0, cmx_kernel_register(self->ctx, "but_one", record_many_but_one, &but_one));
+	ASSERT_EQ(0, cmx_kernel_register(self->ctx, "too_many", record_too_many, &too_many));
+	for (int round = 0; round < 20; round++) {
+		frame->count = 0;
+		add_launch(frame, many, 0, 40);
+		add_launch(frame, but_one, 1, 40);
+		add_launch(frame, too_many, 2, 4);
+		add_launch(frame, many, 3, 33);
+		cmx_lobby_execute(&self->ctx->lobby, frame);
+		EXPECT_EQ(CMX_CODE_RECORDS, frame->outcomes[0].code);
+		EXPECT_EQ(EDOM, frame->outcomes[1].code);
+		EXPECT_EQ(CMX_CODE_RECORDS, frame->outcomes[2].code);
+		EXPECT_EQ(0, frame->outcomes[2].records.count);
+		ASSERT_EQ(CMX_OUTCOME_OK, frame->outcomes[3].status);
+		EXPECT_EQ(990, frame->outcomes[3].records.count);
+	}
+}
+
+static int least_int(struct cmx_launch_ctx *lc, const void *args, uint32_t block)
+{
+	(void)lc;
+	(void)args;
+	(void)block;
+	return INT_MIN;
+}
+
+static int no_opcode(struct cmx_launch_ctx *lc, const void *args, uint32_t block)
+{
+	(void)args;
+	(void)block;
+	return cmx_dev_atomic(lc, 0, 0x190, 0x1000, 8, 1) == -EINVAL ? 0 : 1;
+}
+
+TEST_F(lobby, odd_codes)
+{
+	uint64_t least, opcode;
+
+	ASSERT_EQ(0, cmx_kernel_register(self->ctx, "least", least_int, &least));
+	ASSERT_EQ(0, cmx_kernel_register(self->ctx, "opcode", no_opcode, &opcode));
+	add_launch(self->frame, least, 0, 2);
+	add_launch(self->frame, opcode, 1, 2);
+	cmx_lobby_execute(&self->ctx->lobby, self->frame);
+	EXPECT_EQ(1u << 31, self->frame->outcomes[0].code);
+	EXPECT_EQ(CMX_CODE_REFUSED, self->frame->outcomes[1].code);
 }
 
 static int set_cost_early(struct cmx_launch_ctx *lc, const void *args, uint32_t block)

@@ -11,6 +11,7 @@ enum cmx_exit {
 	CMX_EXIT_OK = 0,
 	CMX_EXIT_FAILED = 1,
 	CMX_EXIT_USAGE = 2,
+	CMX_EXIT_STOPPED = 130,
 };
 
 int cmx_info_main(int argc, char **argv);

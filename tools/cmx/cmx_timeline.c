@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "cmx_command.h"
+#include "cmx_output_file.h"
+#include "cmx_stop.h"
 #include "cmx_timeline.h"
 
 #define MIN_WIDTH	400
@@ -18,6 +20,7 @@ struct timeline_options {
 	/* Name of --cycle without its number. */
 	char *cycle;
 	uint64_t cycle_index;
+	bool has_to;
 	struct cmx_trace_view view;
 };
 
@@ -92,6 +95,7 @@ static int parse_option(struct timeline_options *o, int c)
 	case 'f':
 		return parse_us("--from", optarg, &o->view.from_ps);
 	case 't':
+		o->has_to = true;
 		return parse_us("--to", optarg, &o->view.to_ps);
 	case 'c':
 		return parse_cycle(o, optarg);
@@ -164,7 +168,7 @@ static int find_view(const struct cmx_trace *trace, struct timeline_options *o)
 	for (uint64_t i = 0; i < trace->num_events; i++)
 		if (trace->events[i].end_ps > end)
 			end = trace->events[i].end_ps;
-	if (!o->view.to_ps || o->view.to_ps > end)
+	if (!o->has_to || o->view.to_ps > end)
 		o->view.to_ps = end;
 	if (o->cycle && find_cycle(trace, o))
 		return -1;
@@ -175,7 +179,17 @@ static int find_view(const struct cmx_trace *trace, struct timeline_options *o)
 	return -1;
 }
 
-static void print_summary(const struct cmx_trace *trace, const struct cmx_trace_view *view)
+/* A text for whatever was not written to standard output. */
+static int flush_stdout(void)
+{
+	errno = EIO;
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	fprintf(stderr, "cmx timeline: standard output: %s\n", strerror(errno));
+	return -1;
+}
+
+static int print_summary(const struct cmx_trace *trace, const struct cmx_trace_view *view)
 {
 	double span = (double)(view->to_ps - view->from_ps);
 
@@ -190,35 +204,30 @@ static void print_summary(const struct cmx_trace *trace, const struct cmx_trace_
 			       (unsigned long long)kind->count, (double)kind->total_ps / 1e6,
 			       100 * (double)kind->total_ps / span);
 	}
+	return flush_stdout();
 }
 
-/* Into a file of another name first: no half-written picture stays. */
 static int write_svg(const struct cmx_trace *trace, const struct timeline_options *o)
 {
-	char tmp[4096];
-	int failed;
-	FILE *f;
+	struct cmx_output_file file;
+	int ret;
 
-	if (!strcmp(o->svg, "-")) {
-		cmx_trace_svg(trace, &o->view, stdout);
-		return fflush(stdout) ? -1 : 0;
-	}
-	if (snprintf(tmp, sizeof(tmp), "%s.tmp", o->svg) >= (int)sizeof(tmp)) {
-		fprintf(stderr, "cmx timeline: --svg: name too long\n");
+	if (!strcmp(o->svg, "-"))
+		return cmx_trace_svg(trace, &o->view, stdout) ? -1 : flush_stdout();
+	ret = cmx_output_open(&file, o->svg);
+	if (!ret && cmx_trace_svg(trace, &o->view, file.f)) {
+		cmx_output_abort(&file);
 		return -1;
 	}
-	f = fopen(tmp, "w");
-	if (!f) {
-		fprintf(stderr, "cmx timeline: %s: %s\n", tmp, strerror(errno));
-		return -1;
+	if (!ret && cmx_stopped()) {
+		cmx_output_abort(&file);
+		ret = -EINTR;
 	}
-	cmx_trace_svg(trace, &o->view, f);
-	failed = ferror(f);
-	failed |= fclose(f);
-	if (!failed && !rename(tmp, o->svg))
+	if (!ret)
+		ret = cmx_output_commit(&file);
+	if (!ret)
 		return 0;
-	fprintf(stderr, "cmx timeline: %s: %s\n", o->svg, strerror(errno));
-	remove(tmp);
+	fprintf(stderr, "cmx timeline: --svg: %s: %s\n", o->svg, strerror(-ret));
 	return -1;
 }
 
@@ -230,6 +239,7 @@ int cmx_timeline_main(int argc, char **argv)
 
 	if (ret >= 0)
 		return ret;
+	cmx_stop_catch();
 	ret = cmx_trace_load(&trace, argv[optind]);
 	if (!ret)
 		ret = find_view(&trace, &options);
@@ -238,8 +248,10 @@ int cmx_timeline_main(int argc, char **argv)
 		if (options.svg)
 			ret = write_svg(&trace, &options);
 		else
-			print_summary(&trace, &options.view);
+			ret = print_summary(&trace, &options.view);
 	}
 	cmx_trace_free(&trace);
+	if (ret && cmx_stopped())
+		return CMX_EXIT_STOPPED;
 	return ret ? CMX_EXIT_FAILED : CMX_EXIT_OK;
 }

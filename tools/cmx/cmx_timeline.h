@@ -74,7 +74,7 @@ void cmx_trace_free(struct cmx_trace *trace);
 /** cmx_trace_cut() - keep what overlaps the view, clipped to it, and sum it up anew. */
 void cmx_trace_cut(struct cmx_trace *trace, const struct cmx_trace_view *view);
 
-/** cmx_trace_svg() - draw; write errors are left to the caller to find. */
-void cmx_trace_svg(const struct cmx_trace *trace, const struct cmx_trace_view *view, FILE *to);
+/** cmx_trace_svg() - draw; 0 or -1 with a text. Write errors are left to the caller to find. */
+int cmx_trace_svg(const struct cmx_trace *trace, const struct cmx_trace_view *view, FILE *to);
 
 #endif /* CMX_TIMELINE_H */

@@ -54,12 +54,28 @@ static struct cmx_trace_track *find_track(struct cmx_trace *trace, int64_t pid, 
 	return tracks;
 }
 
-static struct cmx_trace_kind *find_kind(struct cmx_trace *trace, const char *name)
+/* As much of a name as there is room for, in whole characters (the parser checks UTF-8). */
+static void copy_name(char to[CMX_TRACE_TEXT], const char *name)
+{
+	size_t len = strlen(name);
+
+	if (len > CMX_TRACE_TEXT - 1) {
+		len = CMX_TRACE_TEXT - 1;
+		while (len && ((unsigned char)name[len] & 0xc0) == 0x80)
+			len--;
+	}
+	memcpy(to, name, len);
+	to[len] = '\0';
+}
+
+static struct cmx_trace_kind *find_kind(struct cmx_trace *trace, const char *full)
 {
 	struct cmx_trace_kind *kinds;
+	char name[CMX_TRACE_TEXT];
 
+	copy_name(name, full);
 	for (uint32_t i = 0; i < trace->num_kinds; i++)
-		if (!strncmp(trace->kinds[i].name, name, CMX_TRACE_TEXT - 1))
+		if (!strcmp(trace->kinds[i].name, name))
 			return &trace->kinds[i];
 	kinds = grow(trace->kinds, trace->num_kinds, sizeof(*kinds));
 	if (!kinds)
@@ -67,7 +83,7 @@ static struct cmx_trace_kind *find_kind(struct cmx_trace *trace, const char *nam
 	trace->kinds = kinds;
 	kinds += trace->num_kinds++;
 	memset(kinds, 0, sizeof(*kinds));
-	snprintf(kinds->name, sizeof(kinds->name), "%s", name);
+	memcpy(kinds->name, name, sizeof(name));
 	return kinds;
 }
 
@@ -118,12 +134,12 @@ static int add_name(struct cmx_trace *trace, size_t index, const json_t *event, 
 	if (!name)
 		return refuse(index, "args.name is not a string");
 	if (!strcmp(what, "thread_name"))
-		snprintf(track->thread, sizeof(track->thread), "%s", name);
+		copy_name(track->thread, name);
 	if (strcmp(what, "process_name"))
 		return 0;
 	for (uint32_t i = 0; i < trace->num_tracks; i++)
 		if (trace->tracks[i].pid == track->pid)
-			snprintf(trace->tracks[i].process, CMX_TRACE_TEXT, "%s", name);
+			copy_name(trace->tracks[i].process, name);
 	return 0;
 }
 

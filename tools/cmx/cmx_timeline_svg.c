@@ -194,14 +194,14 @@ static uint32_t picture_height(const struct drawing *d)
 	return y_of(d->num_rows) + 2 * GAP + 18 * ((kinds + columns - 1) / columns);
 }
 
-void cmx_trace_svg(const struct cmx_trace *trace, const struct cmx_trace_view *view, FILE *to)
+int cmx_trace_svg(const struct cmx_trace *trace, const struct cmx_trace_view *view, FILE *to)
 {
 	struct drawing d = { .trace = trace, .view = view, .to = to };
 
 	d.rows = malloc((size_t)trace->num_tracks * trace->num_kinds * sizeof(*d.rows));
 	if (!d.rows) {
 		fprintf(stderr, "cmx timeline: no memory for the rows\n");
-		return;
+		return -1;
 	}
 	lay_rows(&d);
 	fprintf(to,
@@ -217,4 +217,5 @@ void cmx_trace_svg(const struct cmx_trace *trace, const struct cmx_trace_view *v
 	put_legend(&d);
 	fputs("</svg>\n", to);
 	free(d.rows);
+	return 0;
 }

@@ -165,6 +165,9 @@ static int check_header(const struct decisions_header *h, struct cmx_infer_err *
 			return cmx_infer_fail(err, -EINVAL, "decisions: %s is %u, must be %u..%u",
 					      x->name, x->val, x->min, x->max);
 	}
+	if (!h->n_output && h->end == CMX_END_EOS)
+		return cmx_infer_fail(err, -EINVAL,
+				      "decisions: the end reason is an end token, the output length 0");
 	if (!(h->temp >= 0 && h->temp <= 100) || !(h->top_p > 0 && h->top_p <= 1))
 		return cmx_infer_fail(err, -EINVAL,
 				      "decisions: temperature %g, top-p %g, must be 0..100, 0..1",
@@ -207,6 +210,13 @@ static int check_values(const struct cmx_decisions *d, struct cmx_infer_err *err
 		if (d->experts[i] >= d->n_expert)
 			return cmx_infer_fail(err, -EINVAL, "decisions: expert %u at entry %" PRIu64
 					      ", must be below %u", d->experts[i], i, d->n_expert);
+		for (uint64_t j = i - i % d->n_used; j < i; j++) {
+			if (d->experts[j] == d->experts[i])
+				return cmx_infer_fail(err, -EINVAL,
+						      "decisions: expert %u at entry %" PRIu64
+						      " stands twice for one token",
+						      d->experts[i], i);
+		}
 	}
 	return 0;
 }
@@ -221,6 +231,8 @@ static int check_size(const struct cmx_decisions *d, int fd, struct cmx_infer_er
 
 	if (fstat(fd, &st))
 		return cmx_infer_fail(err, -errno, "decisions: fstat: %s", strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return cmx_infer_fail(err, -EINVAL, "decisions: not a regular file");
 	if ((uint64_t)st.st_size != want)
 		return cmx_infer_fail(err, -EINVAL, "decisions: the file has %" PRIu64
 				      " bytes, its counts ask for %" PRIu64,

@@ -3,12 +3,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmx/cmx.h>
 
+#include "cmx_stop.h"
 #include "kernels/cmx_npu_cost.h"
 #include "kernels/cmx_npu_entry.h"
 
@@ -35,18 +35,16 @@ struct cmx_die {
 	uint64_t max_events;
 };
 
-static volatile sig_atomic_t die_interrupted;
-
-void cmx_die_interrupt(void)
-{
-	die_interrupted = 1;
-}
-
 static int lib_fail(struct cmx_infer_err *err, int ret, const char *what)
 {
 	const struct cmx_error *e = cmx_last_error();
 
 	return cmx_infer_fail(err, ret, "%s: %s", what, e->code == ret ? e->text : strerror(-ret));
+}
+
+static int check_stopped(struct cmx_infer_err *err)
+{
+	return cmx_stopped() ? cmx_infer_fail(err, -EINTR, "interrupted") : 0;
 }
 
 /* A socket of the die's own node; its memory holds what the host hands over. */
@@ -201,16 +199,23 @@ static int take_completion(struct cmx_die *die, struct cmx_infer_err *err)
 
 int cmx_die_finish(struct cmx_die *die, struct cmx_infer_err *err)
 {
-	int ret;
+	int ret, stopped = check_stopped(err);
 
-	if (!die->pending)
-		return 0;
+	if (!die->pending || stopped)
+		return stopped;
 	ret = cmx_queue_submit(die->queue);
 	if (ret)
 		return lib_fail(err, ret, "submit");
+	/*
+	 * A signal that comes while this thread runs a kernel ends no wait, but kernels fail
+	 * from then on, which ends the queue's work.
+	 */
 	do {
 		ret = cmx_wait_completions(die->cq, die->pending, NULL);
-	} while (ret == -EINTR && !die_interrupted);
+		stopped = check_stopped(err);
+	} while (ret == -EINTR && !stopped);
+	if (stopped)
+		return stopped;
 	if (ret)
 		return lib_fail(err, ret, "wait");
 	for (; die->pending && !ret; die->pending--)
@@ -221,8 +226,10 @@ int cmx_die_finish(struct cmx_die *die, struct cmx_infer_err *err)
 /* Room for one more command; a full window is carried out first. */
 static int reserve(struct cmx_die *die, const char *label, struct cmx_infer_err *err)
 {
-	int ret = die->pending == DIE_WINDOW ? cmx_die_finish(die, err) : 0;
+	int ret = check_stopped(err);
 
+	if (!ret && die->pending == DIE_WINDOW)
+		ret = cmx_die_finish(die, err);
 	if (!ret)
 		die->label[die->pending] = label;
 	return ret;

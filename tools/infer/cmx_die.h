@@ -56,11 +56,9 @@ int cmx_die_copy(struct cmx_die *die, void *dst, const void *src, uint64_t len, 
 		 struct cmx_infer_err *err);
 /*
  * Carries out all that was appended; memory and stats are up to date then.
- * -EINTR after cmx_die_interrupt().
+ * This and what appends give -EINTR after a signal to stop, within about one block's time.
  */
 int cmx_die_finish(struct cmx_die *die, struct cmx_infer_err *err);
-/* Makes waits give up; may be called from a signal handler. */
-void cmx_die_interrupt(void);
 int cmx_die_stats(const struct cmx_die *die, struct cmx_die_stats *stats,
 		  struct cmx_infer_err *err);
 /* All commands so far, if the die was opened with trace. */

@@ -86,7 +86,7 @@ static int parse_u64(const char *name, const char *arg, uint64_t min, uint64_t m
 	char *end;
 
 	errno = 0;
-	*val = strtoull(arg, &end, 0);
+	*val = strtoull(arg, &end, 10);
 	if (isdigit((unsigned char)*arg) && !*end && !errno && *val >= min && *val <= max)
 		return 0;
 	return cmx_infer_fail(err, -EINVAL, "%s is '%s', must be a number in %llu..%llu", name,
@@ -126,14 +126,18 @@ static int parse_number(struct cmx_infer_options *o, int opt, const char *arg,
 	case OPT_THREADS:
 		return parse_u32("--threads", arg, 1, MAX_THREADS, &o->threads, err);
 	case OPT_CHUNK:
+		o->has_chunk = true;
 		return parse_u32("--chunk", arg, 1, MAX_TOKENS, &o->chunk, err);
 	case OPT_CTX:
 		return parse_u32("--ctx", arg, 1, MAX_TOKENS, &o->ctx, err);
 	case OPT_DIE:
 		return parse_u32("--die", arg, 0, UINT32_MAX, &o->die, err);
 	case OPT_TEMP:
+		o->has_temp = true;
+		o->has_temp = true;
 		return parse_float("--temp", arg, 0, 100, &o->temp, err);
 	case OPT_TOP_P:
+		o->has_top_p = true;
 		return parse_float("--top-p", arg, 1e-6f, 1, &o->top_p, err);
 	default:
 		return parse_u64("--seed", arg, 0, UINT64_MAX, &o->seed, err);
@@ -199,6 +203,18 @@ static int check_options(const struct cmx_infer_options *o, struct cmx_infer_err
 	return check_time_only(o, err);
 }
 
+/* A short one may stand among others: its word is not what is wrong. */
+static int bad_option(int opt, const char *word, struct cmx_infer_err *err)
+{
+	const char letter[] = { '-', (char)optopt, '\0' };
+
+	if (optopt > 0 && optopt < OPT_IDS && strncmp(word, "--", 2))
+		word = letter;
+	if (opt == ':')
+		return cmx_infer_fail(err, -EINVAL, "option '%s' needs a value", word);
+	return cmx_infer_fail(err, -EINVAL, "unknown option '%s'", word);
+}
+
 int cmx_infer_options_parse(struct cmx_infer_options *o, int argc, char **argv,
 			    struct cmx_infer_err *err)
 {
@@ -210,12 +226,8 @@ int cmx_infer_options_parse(struct cmx_infer_options *o, int argc, char **argv,
 	while (!ret && (opt = getopt_long(argc, argv, ":m:p:n:h", long_options, NULL)) != -1) {
 		const char **path = path_option(o, opt);
 
-		if (opt == '?')
-			return cmx_infer_fail(err, -EINVAL, "unknown option '%s'",
-					      argv[optind - 1]);
-		if (opt == ':')
-			return cmx_infer_fail(err, -EINVAL, "option '%s' needs a value",
-					      argv[optind - 1]);
+		if (opt == '?' || opt == ':')
+			return bad_option(opt, argv[optind - 1], err);
 		if (path)
 			*path = optarg;
 		else if (opt == 'h' || opt >= OPT_TIME_ONLY)
@@ -243,6 +255,9 @@ static int parse_ids(FILE *f, uint32_t *ids, uint32_t *n, struct cmx_infer_err *
 		if (*n == MAX_TOKENS)
 			return cmx_infer_fail(err, -E2BIG, "more than %u ids", MAX_TOKENS);
 		snprintf(what, sizeof(what), "id %u", *n);
+		if (strlen(word) == sizeof(word) - 1)
+			return cmx_infer_fail(err, -EINVAL, "%s is '%s...', longer than %zu digits",
+					      what, word, sizeof(word) - 2);
 		ret = parse_u32(what, word, 0, UINT32_MAX, &ids[*n], err);
 		if (ret)
 			return ret;

@@ -27,6 +27,9 @@ struct cmx_infer_options {
 	float top_p;
 	uint64_t seed;
 	bool has_n;
+	bool has_chunk;
+	bool has_temp;
+	bool has_top_p;
 	bool time_only;
 	bool json;
 	bool ignore_eos;

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -13,6 +13,7 @@
 #include "cmx_infer_options.h"
 #include "cmx_infer_report.h"
 #include "cmx_output_file.h"
+#include "cmx_stop.h"
 #include "cmx_tokenizer.h"
 
 /* All that a run holds; session_close() undoes any part of it. */
@@ -33,15 +34,6 @@ struct session {
 	uint32_t n_prompt;
 	uint64_t *token_ps;
 };
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int sig)
-{
-	(void)sig;
-	interrupted = 1;
-	cmx_die_interrupt();
-}
 
 static double host_now(void)
 {
@@ -92,6 +84,53 @@ static int read_prompt(struct session *s)
 	return 0;
 }
 
+/* What shapes a run and is given must be what the recorded one had. */
+static int check_shape(struct session *s, const struct cmx_decisions *d)
+{
+	const struct cmx_infer_options *o = &s->opt;
+	uint32_t chunk = o->chunk < d->n_prompt ? o->chunk : d->n_prompt;
+	/* A run that met its end token may have been for more. */
+	bool longer = o->n > d->n_output && d->end != CMX_END_EOS;
+	struct cmx_infer_err *err = &s->err;
+
+	if (o->has_n && (o->n < d->n_output || longer))
+		return cmx_infer_fail(err, -EINVAL, "-n is %u, the decisions have %u output tokens",
+				      o->n, d->n_output);
+	if (o->has_chunk && chunk != d->chunk)
+		return cmx_infer_fail(err, -EINVAL, "--chunk is %u, the decisions have %u",
+				      o->chunk, d->chunk);
+	if (o->ctx && o->ctx != d->ctx)
+		return cmx_infer_fail(err, -EINVAL, "--ctx is %u, the decisions have %u", o->ctx,
+				      d->ctx);
+	if (o->has_temp && o->temp != d->temp)
+		return cmx_infer_fail(err, -EINVAL, "--temp is %g, the decisions have %g",
+				      (double)o->temp, (double)d->temp);
+	if (o->has_top_p && o->top_p != d->top_p)
+		return cmx_infer_fail(err, -EINVAL, "--top-p is %g, the decisions have %g",
+				      (double)o->top_p, (double)d->top_p);
+	return 0;
+}
+
+static int check_replay(struct session *s, const struct cmx_model_config *c)
+{
+	const struct cmx_decisions *d = &s->replay;
+	int ret;
+
+	if (s->n_prompt != d->n_prompt ||
+	    memcmp(s->prompt, d->ids, s->n_prompt * sizeof(*s->prompt)))
+		return cmx_infer_fail(&s->err, -EINVAL,
+				      "the prompt is not the one the decisions were recorded with");
+	ret = check_shape(s, d);
+	if (ret)
+		return ret;
+	if (d->end == CMX_END_EOS && d->ids[d->n_prompt + d->n_output - 1] != s->tok.eos)
+		return cmx_infer_fail(&s->err, -EINVAL,
+				      "the decisions end with an end token, but their last one is %u, not %u",
+				      d->ids[d->n_prompt + d->n_output - 1], s->tok.eos);
+	s->opt.n = d->n_output;
+	return cmx_decisions_match(d, c, &s->err);
+}
+
 static int check_prompt(struct session *s, const struct cmx_model_config *c)
 {
 	if (!s->n_prompt)
@@ -102,18 +141,7 @@ static int check_prompt(struct session *s, const struct cmx_model_config *c)
 					      "prompt token %u is %u, must be below %u", i,
 					      s->prompt[i], c->vocab);
 	}
-	if (!s->opt.replay)
-		return 0;
-	if (s->n_prompt != s->replay.n_prompt ||
-	    memcmp(s->prompt, s->replay.ids, s->n_prompt * sizeof(*s->prompt)))
-		return cmx_infer_fail(&s->err, -EINVAL,
-				      "the prompt is not the one the decisions were recorded with");
-	if (s->opt.has_n && s->opt.n < s->replay.n_output)
-		return cmx_infer_fail(&s->err, -EINVAL,
-				      "-n is %u, the decisions have %u output tokens", s->opt.n,
-				      s->replay.n_output);
-	s->opt.n = s->replay.n_output;
-	return cmx_decisions_match(&s->replay, c, &s->err);
+	return s->opt.replay ? check_replay(s, c) : 0;
 }
 
 /* The shape of the run; a replay takes the recorded one. */
@@ -166,23 +194,82 @@ static int start_decisions(struct session *s, const struct cmx_forward_options *
 	return 0;
 }
 
-static int open_output(struct session *s, struct cmx_output_file *o, const char *path)
+#define NUM_OUTPUTS	4
+
+struct output {
+	const char *option;
+	const char *path;
+	struct cmx_output_file *file;
+};
+
+static void list_outputs(struct session *s, struct output out[NUM_OUTPUTS])
 {
-	return path ? cmx_output_open(o, path, &s->err) : 0;
+	out[0] = (struct output){ "--logits", s->opt.logits, &s->logits };
+	out[1] = (struct output){ "--record", s->opt.record, &s->record };
+	out[2] = (struct output){ "--trace", s->opt.trace, &s->trace };
+	out[3] = (struct output){ "--experts-out", s->opt.experts, &s->experts };
+}
+
+static int check_other(struct session *s, const struct output *o, const char *option,
+		       const char *path)
+{
+	if (!path || !cmx_output_replaces(o->file, path))
+		return 0;
+	return cmx_infer_fail(&s->err, -EINVAL, "%s and %s are one file: %.200s", option, o->option,
+			      o->path);
+}
+
+static int open_output(struct session *s, const struct output *o)
+{
+	int ret = cmx_output_open(o->file, o->path);
+
+	if (ret)
+		return cmx_infer_fail(&s->err, ret, "%s: %.200s: %s", o->option, o->path,
+				      strerror(-ret));
+	ret = check_other(s, o, "--model", s->opt.model);
+	if (!ret)
+		ret = check_other(s, o, "--ids", s->opt.ids);
+	return ret ? ret : check_other(s, o, "--replay", s->opt.replay);
 }
 
 /* Before the long work, so that a bad path fails at once. */
 static int open_outputs(struct session *s)
 {
-	int ret = open_output(s, &s->logits, s->opt.logits);
+	struct output out[NUM_OUTPUTS];
+	int ret = 0;
 
-	if (!ret)
-		ret = open_output(s, &s->trace, s->opt.trace);
-	if (!ret)
-		ret = open_output(s, &s->record, s->opt.record);
-	if (!ret)
-		ret = open_output(s, &s->experts, s->opt.experts);
+	list_outputs(s, out);
+	for (int i = 0; i < NUM_OUTPUTS && !ret; i++) {
+		if (out[i].path)
+			ret = open_output(s, &out[i]);
+		for (int j = 0; j < i && !ret && out[i].path; j++)
+			ret = check_other(s, &out[i], out[j].option, out[j].path);
+	}
 	return ret;
+}
+
+static int commit_outputs(struct session *s)
+{
+	struct output out[NUM_OUTPUTS];
+	int ret = 0;
+
+	list_outputs(s, out);
+	for (int i = 0; i < NUM_OUTPUTS && !ret; i++) {
+		ret = cmx_output_commit(out[i].file);
+		if (ret)
+			cmx_infer_fail(&s->err, ret, "%s: %.200s: %s", out[i].option, out[i].path,
+				       strerror(-ret));
+	}
+	return ret;
+}
+
+/* What was written so far must have got there; nobody reads the rest otherwise. */
+static int flush_stdout(struct session *s)
+{
+	errno = EIO;
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	return cmx_infer_fail(&s->err, -EIO, "standard output: %s", strerror(errno));
 }
 
 static int open_inputs(struct session *s)
@@ -254,12 +341,19 @@ static void note_experts(struct session *s, uint32_t pos, uint32_t n)
 	}
 }
 
-static int write_logits(struct session *s, uint32_t n)
+static int write_logits(struct session *s, uint32_t pos, uint32_t n)
 {
 	size_t count = (size_t)n * s->model.cfg.vocab;
 
 	if (!s->logits.f)
 		return 0;
+	for (size_t i = 0; i < count; i++) {
+		if (!isfinite(s->fwd.logits[i]))
+			return cmx_infer_fail(&s->err, -EDOM,
+					      "logit %zu of prompt position %zu is not finite",
+					      i % s->model.cfg.vocab,
+					      pos + i / s->model.cfg.vocab);
+	}
 	if (fwrite(s->fwd.logits, sizeof(float), count, s->logits.f) == count)
 		return 0;
 	return cmx_infer_fail(&s->err, -EIO, "%s: %s", s->opt.logits, strerror(errno));
@@ -272,24 +366,30 @@ static int run_chunk(struct session *s, uint32_t pos, uint32_t n, int64_t sample
 	ret = cmx_forward_chunk(&s->fwd, pos, n, sample, &s->err);
 	if (!ret)
 		ret = cmx_die_finish(s->die, &s->err);
-	if (!ret && interrupted)
-		ret = -EINTR;
 	if (!ret && !s->opt.time_only)
 		note_experts(s, pos, n);
 	return ret;
 }
 
-static void print_token(struct session *s, uint32_t id)
+/* A vocabulary may come from anywhere: no control sequences to a terminal. */
+static char printable(char c)
+{
+	bool control = (unsigned char)c < ' ' || c == 0x7f;
+
+	return control && c != '\n' && c != '\t' ? '?' : c;
+}
+
+static int print_token(struct session *s, uint32_t id)
 {
 	char out[CMX_TEXT_MAX];
 	uint32_t len;
 	const char *b = cmx_tokenizer_bytes(&s->tok, id, &len);
 
 	if (s->opt.json)
-		return;
+		return 0;
 	for (uint32_t i = 0; i < len; i++)
-		fwrite(out, 1, cmx_text_put(&s->text, (uint8_t)b[i], out), stdout);
-	fflush(stdout);
+		fwrite(out, 1, cmx_text_put(&s->text, (uint8_t)printable(b[i]), out), stdout);
+	return flush_stdout(s);
 }
 
 /* The id the device chose, or the recorded one. */
@@ -310,10 +410,12 @@ static int take_token(struct session *s, uint32_t index)
 	d->ids[d->n_prompt + index] = id;
 	d->n_output = index + 1;
 	s->token_ps[index] = st.now_ps;
-	if (id == s->tok.eos && !s->opt.ignore_eos)
+	/* A replay ends where the recorded run did, whatever ids are on the way. */
+	if (s->opt.replay)
+		d->end = d->n_output == s->replay.n_output ? s->replay.end : CMX_END_LENGTH;
+	else if (id == s->tok.eos && !s->opt.ignore_eos)
 		d->end = CMX_END_EOS;
-	print_token(s, id);
-	return 0;
+	return print_token(s, id);
 }
 
 static int prefill(struct session *s)
@@ -331,7 +433,7 @@ static int prefill(struct session *s)
 
 		ret = run_chunk(s, pos, step, last && s->opt.n ? 0 : -1);
 		if (!ret)
-			ret = write_logits(s, step);
+			ret = write_logits(s, pos, step);
 		if (!ret)
 			progress("prompt", pos + step, n);
 	}
@@ -358,7 +460,8 @@ static int decode(struct session *s)
 
 		fwrite(out, 1, cmx_text_end(&s->text, out), stdout);
 		fputs("\n\n", stdout);
-		fflush(stdout);
+		if (!ret)
+			ret = flush_stdout(s);
 	}
 	if (!ret && !isatty(STDERR_FILENO))
 		fprintf(stderr, "output %u/%u tokens\n", s->run.n_output, s->opt.n);
@@ -398,13 +501,16 @@ static int write_outputs(struct session *s)
 	write_trace(s);
 	if (!ret && s->experts.f)
 		cmx_infer_write_experts(&s->run, s->model.cfg.n_dense, s->experts.f);
-	if (!ret)
-		ret = cmx_output_commit(&s->logits, &s->err);
-	if (!ret)
-		ret = cmx_output_commit(&s->record, &s->err);
-	if (!ret)
-		ret = cmx_output_commit(&s->trace, &s->err);
-	return ret ? ret : cmx_output_commit(&s->experts, &s->err);
+	return ret;
+}
+
+static int print_report(struct session *s)
+{
+	if (s->opt.json)
+		cmx_infer_report_json(&s->report, stdout);
+	else
+		cmx_infer_report_text(&s->report, stdout);
+	return flush_stdout(s);
 }
 
 static int run(struct session *s)
@@ -421,13 +527,10 @@ static int run(struct session *s)
 		ret = finish_report(s);
 	if (!ret)
 		ret = write_outputs(s);
-	if (ret)
-		return ret;
-	if (s->opt.json)
-		cmx_infer_report_json(&s->report, stdout);
-	else
-		cmx_infer_report_text(&s->report, stdout);
-	return 0;
+	/* Files appear when all else has succeeded. */
+	if (!ret)
+		ret = print_report(s);
+	return ret ? ret : commit_outputs(s);
 }
 
 static void session_close(struct session *s)
@@ -448,7 +551,6 @@ static void session_close(struct session *s)
 
 int cmx_infer_run(int argc, char **argv)
 {
-	struct sigaction act = { .sa_handler = on_signal };
 	struct session *s = calloc(1, sizeof(*s));
 	int ret;
 
@@ -456,25 +558,26 @@ int cmx_infer_run(int argc, char **argv)
 		fprintf(stderr, "cmx infer run: no memory\n");
 		return 1;
 	}
-	sigaction(SIGINT, &act, NULL);
-	sigaction(SIGTERM, &act, NULL);
+	cmx_stop_catch();
 	ret = cmx_infer_options_parse(&s->opt, argc, argv, &s->err);
 	if (ret) {
 		fprintf(stderr, "cmx infer run: %s\n", s->err.text);
 		free(s);
 		return 2;
 	}
-	if (s->opt.help)
+	if (s->opt.help) {
 		cmx_infer_usage(stdout);
-	else
+		ret = flush_stdout(s);
+	} else {
 		ret = run(s);
+	}
 	if (ret)
 		fprintf(stderr, "cmx infer run: %s\n",
-			interrupted ? "interrupted" : s->err.text);
+			cmx_stopped() ? "interrupted" : s->err.text);
 	session_close(s);
 	free(s);
 	/* A signal after the last step changes nothing. */
-	if (ret && interrupted)
+	if (ret && cmx_stopped())
 		return 130;
-	return ret || fflush(stdout) ? 1 : 0;
+	return ret ? 1 : 0;
 }

@@ -90,6 +90,11 @@ static int config_arch(const struct cmx_gguf *g, struct cmx_model_config *c,
 				      (int)(len < 64 ? len : 64), s);
 	if (!cmx_gguf_string(g, "general.name", &s, &len, NULL))
 		snprintf(c->name, sizeof(c->name), "%.*s", (int)(len < 63 ? len : 63), s);
+	/* It goes to terminals. */
+	for (char *p = c->name; *p; p++) {
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = '?';
+	}
 	return 0;
 }
 

@@ -44,7 +44,7 @@ struct cmx_cq {
 /**
  * cmx_cq_create - create a completion ring.
  * @ctx: context.
- * @timeline: clock of its queues, NULL: the default one.
+ * @timeline: clock of its queues, which must be theirs, NULL: the default one.
  * @entries: a power of two, at least 2.
  * @policy: CMX_CQ_BACKPRESSURE or CMX_CQ_OVERFLOW_ERROR.
  * @cq: receives the ring.
@@ -68,16 +68,16 @@ int cmx_cq_destroy(struct cmx_cq *cq);
  */
 int cmx_cq_poll_help(struct cmx_cq *cq);
 
-/** cmx_cq_tail - completions ever written (an acquire load). */
+/** cmx_cq_tail - completions ever written (an acquire load); not in a forked child. */
 static inline uint32_t cmx_cq_tail(const struct cmx_cq *cq)
 {
 	return __atomic_load_n(&cq->producer->tail, __ATOMIC_ACQUIRE);
 }
 
-/** cmx_cq_ready - completions that can be read now. */
+/** cmx_cq_ready - completions that can be read now; none in a forked child. */
 static inline uint32_t cmx_cq_ready(const struct cmx_cq *cq)
 {
-	return cmx_cq_tail(cq) - cq->head;
+	return *cq->alive ? cmx_cq_tail(cq) - cq->head : 0;
 }
 
 /** cmx_cq_peek - the @n-th unread completion; n < cmx_cq_ready(). */
@@ -134,9 +134,13 @@ static inline int cmx_cq_poll(struct cmx_cq *cq, struct cmx_cqe *cqe)
  * cmx_cq_arm - ask for one CMX_EVENT_CQ at the next completion.
  * @cq: ring; look at it once more after arming.
  * @mode: CMX_CQ_ARM_ANY or CMX_CQ_ARM_SOLICITED.
+ *
+ * Does nothing in a forked child.
  */
 static inline void cmx_cq_arm(struct cmx_cq *cq, uint32_t mode)
 {
+	if (!*cq->alive)
+		return;
 	__atomic_store_n(&cq->consumer->arm, mode, __ATOMIC_RELEASE);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }

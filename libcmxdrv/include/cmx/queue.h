@@ -155,12 +155,14 @@ int cmx_queue_submit_slow(struct cmx_queue *queue);
 /** cmx_queue_wake - wake runners that sleep (the doorbell's slow path). */
 int cmx_queue_wake(struct cmx_queue *queue);
 
-/** cmx_queue_space - slots that can be filled now. */
+/** cmx_queue_space - slots that can be filled now; none in a forked child. */
 static inline uint32_t cmx_queue_space(const struct cmx_queue *q)
 {
-	uint32_t head = __atomic_load_n(&q->consumer->head, __ATOMIC_ACQUIRE);
-	uint32_t used = q->tail - head;
+	uint32_t used;
 
+	if (!*q->alive)
+		return 0;
+	used = q->tail - __atomic_load_n(&q->consumer->head, __ATOMIC_ACQUIRE);
 	return used > q->mask ? 0 : q->mask + 1 - used;
 }
 
@@ -196,7 +198,7 @@ static inline int cmx_queue_publish(struct cmx_queue *q)
 /** cmx_queue_is_fast - the inline path may be taken for an entry of @n slots. */
 static inline int cmx_queue_is_fast(const struct cmx_queue *q, uint32_t n)
 {
-	return *q->alive && !q->flags && n - 1 < CMX_ENTRY_MAX_SLOTS && cmx_queue_space(q) >= n;
+	return !q->flags && n - 1 < CMX_ENTRY_MAX_SLOTS && cmx_queue_space(q) >= n;
 }
 
 /**

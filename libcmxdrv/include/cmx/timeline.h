@@ -35,9 +35,11 @@ int cmx_timeline_create(struct cmx_ctx *ctx, uint32_t flags, struct cmx_timeline
 
 /**
  * cmx_timeline_destroy - leave a timeline.
- * @timeline: timeline, or NULL.
+ * @timeline: timeline, or NULL; no thread waits on it.
  *
- * Return: 0; -EBUSY while a queue uses it.
+ * Returns when runner threads (cmx/runner.h) have left it, too.
+ *
+ * Return: 0; -EBUSY while a queue uses it; -EPERM in an NPU kernel.
  */
 int cmx_timeline_destroy(struct cmx_timeline *timeline);
 

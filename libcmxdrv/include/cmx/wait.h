@@ -22,12 +22,16 @@ extern "C" {
  *   -EDEADLK   nothing is left that could meet it; the error text names the queues that
  *              are not empty and what each waits for (cmx_describe() has all of them);
  *   -ETIMEDOUT the host timeout passed;
- *   -EINTR     a signal handler ran.  Nothing is lost: call again to go on waiting.
- *              Between the two the program counts as running, that is, the clock stands;
+ *   -EINTR     a signal came while the thread was in the kernel.  Nothing is lost: call
+ *              again to go on waiting.  Between the two the program counts as running,
+ *              that is, the clock stands.  A handler that runs while the thread carries out
+ *              a launch ends no wait: have it set a flag that NPU kernels look at;
  *   -EBUSY     another thread waits as the same actor (cmx/timeline.h);
  *   -ENODEV    the device was removed;
  *   -EPERM     in a forked child, or in an NPU kernel, which never blocks.
  * A batch of launches the thread got is finished before it returns, whatever it returns.
+ * With a timeout the batches are small: the wait ends about one launch late at most, or
+ * about a millisecond where launches are shorter.
  */
 
 /** struct cmx_wait_opts - how to wait; NULL stands for all zero. */

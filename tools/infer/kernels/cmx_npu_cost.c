@@ -25,6 +25,12 @@ static uint16_t op_class(uint32_t type)
 	}
 }
 
+/* Two matrices in one go: the slower format's rate. */
+static uint16_t op_class_of_two(uint32_t a, uint32_t b)
+{
+	return op_class(b == CMX_TENSOR_F32 ? b : a);
+}
+
 static void cost_vector(struct cmx_cost *c, uint64_t ops, uint64_t floats)
 {
 	c->vector_ops = ops;
@@ -62,7 +68,7 @@ static void cost_glu(const struct cmx_k_glu *a, struct cmx_cost *c)
 	c->vector_ops = OPS_SILU * out;
 	c->mem_bytes = cmx_tensor_bytes(a->gate_type, w) + cmx_tensor_bytes(a->up_type, w) +
 		       ((uint64_t)a->tokens * a->k + out) * sizeof(float);
-	c->op_class = op_class(a->gate_type);
+	c->op_class = op_class_of_two(a->gate_type, a->up_type);
 	c->efficiency = CMX_EFF_GEMM;
 }
 
@@ -76,7 +82,7 @@ static void cost_expert_glu(const struct cmx_k_expert_glu *a, uint32_t n_active,
 	c->mem_bytes = n_active * (cmx_tensor_bytes(a->gate_type, w) +
 				   cmx_tensor_bytes(a->up_type, w)) +
 		       slots * (a->k + a->rows) * sizeof(float);
-	c->op_class = op_class(a->gate_type);
+	c->op_class = op_class_of_two(a->gate_type, a->up_type);
 	c->efficiency = CMX_EFF_GEMM;
 }
 

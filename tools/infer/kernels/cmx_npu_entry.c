@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cmx_npu_entry.h"
 
+#include <errno.h>
+
 #include "cmx_level.h"
 #include "cmx_npu_cost.h"
+#include "cmx_stop.h"
 
+/* Once the program is to end nobody looks at results: give up. */
 #define RUN(base) \
 static int run_##base(struct cmx_launch_ctx *lc, const void *args, uint32_t block) \
 { \
+	if (cmx_stopped()) \
+		return -ECANCELED; \
 	CMX_K(cmx_k_##base)(args, block, cmx_launch_grid(lc)); \
 	return 0; \
 }
