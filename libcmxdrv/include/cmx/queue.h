@@ -580,7 +580,7 @@ struct cmx_launch_desc {
 	uint64_t record_va;
 	/**
 	 * @min_ps: promise: the launch lasts at least this; see cmx_launch_bound().  With 0,
-	 * nothing of other queues runs on the host at the same time.
+	 * only what other queues start within a launch's overhead runs at the same time.
 	 */
 	uint64_t min_ps;
 	/** @first_ps: promise: no remote traffic earlier, from the start; ~0: none at all. */
