@@ -229,7 +229,10 @@ static void make_long(struct abi_world *world, __u64 va, __u64 size)
 TEST_F_TIMEOUT(sleep, long_work_is_interrupted, 120)
 {
 	struct sigaction action = { .sa_handler = on_alarm };
-	struct itimerspec when = { .it_value = { .tv_nsec = 5000000 } };
+	struct itimerspec when = {
+		.it_value = { .tv_nsec = 10000000 },
+		.it_interval = { .tv_nsec = 150000000 },
+	};
 	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1 };
 	unsigned int interrupted = 0;
 	struct abi_mem mem;
@@ -242,13 +245,12 @@ TEST_F_TIMEOUT(sleep, long_work_is_interrupted, 120)
 	ASSERT_EQ(0, abi_mem_create(self->world.fd, 0, ABI_VA * 2, 16 << 20, &mem));
 	memset(mem.bytes, 0x77, 8 << 20);
 	make_long(&self->world, ABI_VA * 2, 16 << 20);
+	ASSERT_EQ(0, timer_settime(timer, 0, &when, NULL));
 	do {
 		start = host_ms();
-		ASSERT_EQ(0, timer_settime(timer, 0, &when, NULL));
 		ret = abi_run_idle(self->world.fd, NULL);
 		EXPECT_GT(3000, host_ms() - start);
 		interrupted += ret == CMX_RUN_INTERRUPTED;
-		when.it_value.tv_nsec += 20000000;
 	} while (ret == CMX_RUN_INTERRUPTED);
 	EXPECT_EQ(CMX_RUN_DONE, ret);
 	EXPECT_LT(0, interrupted);
