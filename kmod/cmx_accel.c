@@ -53,6 +53,7 @@ static int cmx_accel_probe(struct device *dev)
 	return drm_dev_register(&cdev->drm, 0);
 }
 
+/* Who sees that the device is gone finds the event that says so. */
 static void cmx_accel_announce(struct cmx_device *cdev)
 {
 	struct cmx_file *file;
@@ -60,6 +61,11 @@ static void cmx_accel_announce(struct cmx_device *cdev)
 	spin_lock(&cdev->files_lock);
 	list_for_each_entry(file, &cdev->files, link)
 		cmx_event_post(file, CMX_EVENT_DEVICE_GONE, 0, 0, 0, 0);
+	/* Release: pairs with the acquire of poll(); files that come now are refused. */
+	smp_store_release(&cdev->gone, true);
+	/* Once more, for those who wait for POLLHUP alone. */
+	list_for_each_entry(file, &cdev->files, link)
+		wake_up_all(&file->events.wait);
 	spin_unlock(&cdev->files_lock);
 }
 
@@ -67,12 +73,9 @@ static int cmx_accel_remove(struct device *dev)
 {
 	struct cmx_device *cdev = dev_get_drvdata(dev);
 
-	spin_lock(&cdev->files_lock);
-	WRITE_ONCE(cdev->gone, true);
-	spin_unlock(&cdev->files_lock);
+	cmx_accel_announce(cdev);
 	/* drm_dev_unplug() waits for every thread inside an ioctl: those asleep must go. */
 	cmx_timelines_kick(cdev);
-	cmx_accel_announce(cdev);
 	drm_dev_unplug(&cdev->drm);
 	return 0;
 }

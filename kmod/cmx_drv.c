@@ -31,14 +31,15 @@ static __poll_t cmx_poll(struct file *filp, struct poll_table_struct *table)
 	__poll_t mask = 0;
 
 	poll_wait(filp, &list->wait, table);
+	/* Acquire: the event that tells is in the list before; see cmx_accel_announce(). */
+	if (smp_load_acquire(&file->cdev->gone))
+		mask |= EPOLLHUP;
 	spin_lock(&list->lock);
 	if (list->tail != list->head)
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (list->lost)
 		mask |= EPOLLPRI;
 	spin_unlock(&list->lock);
-	if (READ_ONCE(file->cdev->gone))
-		mask |= EPOLLHUP;
 	return mask;
 }
 
