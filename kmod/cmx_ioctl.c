@@ -7,6 +7,7 @@
  * Numbers in the driver's range are therefore handled here, all others by DRM.
  */
 #include <linux/compat.h>
+#include <linux/file.h>
 #include <linux/nospec.h>
 #include <linux/uaccess.h>
 
@@ -67,6 +68,41 @@ static const struct cmx_ioctl_desc cmx_ioctls[] = {
 	CMX_IOCTL(EVENTS, events, pad, CMX_IOCTL_UNPLUGGED),
 };
 
+/** struct cmx_ioctl_frame - a call that is being carried out. */
+struct cmx_ioctl_frame {
+	/** @data: the caller's structure. */
+	u64 data[CMX_IOCTL_MAX_SIZE / sizeof(u64)];
+	/** @filp: file the caller gets when it knows the number, or NULL. */
+	struct file *filp;
+	/** @fd: reserved number of @filp. */
+	int fd;
+};
+
+int cmx_ioctl_give_file(void *data, struct file *filp)
+{
+	struct cmx_ioctl_frame *frame = container_of(data, struct cmx_ioctl_frame, data);
+	int fd = get_unused_fd_flags(O_CLOEXEC);
+
+	if (fd < 0)
+		return fd;
+	frame->filp = filp;
+	frame->fd = fd;
+	return fd;
+}
+
+/* A descriptor its owner was not told of could never be closed. */
+static void cmx_ioctl_settle_file(struct cmx_ioctl_frame *frame, bool told)
+{
+	if (!frame->filp)
+		return;
+	if (told) {
+		fd_install(frame->fd, frame->filp);
+		return;
+	}
+	put_unused_fd(frame->fd);
+	fput(frame->filp);
+}
+
 static int cmx_ioctl_call(struct cmx_file *file, const struct cmx_ioctl_desc *desc, void *data)
 {
 	int idx, err;
@@ -83,25 +119,27 @@ static int cmx_ioctl_call(struct cmx_file *file, const struct cmx_ioctl_desc *de
 static int cmx_ioctl_copy(struct cmx_file *file, const struct cmx_ioctl_desc *desc,
 			  void __user *user, size_t size)
 {
-	u64 data[CMX_IOCTL_MAX_SIZE / sizeof(u64)];
+	struct cmx_ioctl_frame frame;
+	bool told;
 	int err;
 
 	if (size < desc->min)
 		return cmx_refuse(file, -EINVAL, "size", size, desc->min,
 				  "structure is shorter than its first version");
-	err = copy_struct_from_user(data, desc->size, user, size);
+	err = copy_struct_from_user(frame.data, desc->size, user, size);
 	if (err == -E2BIG)
 		return cmx_refuse(file, err, "size", size, desc->size,
 				  "bytes past the structure this module knows are not zero");
 	if (err)
 		return err;
 
-	err = cmx_ioctl_call(file, desc, data);
+	frame.filp = NULL;
+	err = cmx_ioctl_call(file, desc, frame.data);
 	if (err && !(err == -ENOSPC && (desc->flags & CMX_IOCTL_TELLS_FREE)))
 		return err;
-	if (copy_to_user(user, data, min_t(size_t, size, desc->size)))
-		return -EFAULT;
-	return err;
+	told = !copy_to_user(user, frame.data, min_t(size_t, size, desc->size));
+	cmx_ioctl_settle_file(&frame, told);
+	return told ? err : -EFAULT;
 }
 
 static int cmx_ioctl_dispatch(struct cmx_file *file, u32 nr, unsigned int cmd, void __user *user)

@@ -27,6 +27,16 @@ static inline int cmx_check_flags(struct cmx_file *file, const char *field, u64 
 }
 
 /*
+ * cmx_ioctl_give_file() - let the caller of the ioctl in progress have @filp.
+ * @data: what its handler was given
+ * @filp: file; the ioctl owns it from here unless this fails
+ *
+ * The handler must succeed then; the file is dropped if its answer cannot be copied back.
+ * Return: the descriptor, or a negative errno.
+ */
+int cmx_ioctl_give_file(void *data, struct file *filp);
+
+/*
  * Handlers get a zero-extended copy of the caller's structure in @data and change it in
  * place; it is copied back on success.
  */

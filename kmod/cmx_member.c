@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/err.h>
+#include <linux/file.h>
 #include <linux/mm_types.h>
 #include <linux/slab.h>
 
@@ -335,11 +336,17 @@ int cmx_ioctl_timeline_export(struct cmx_file *file, void *data)
 {
 	struct drm_cmx_timeline_export *args = data;
 	struct cmx_member *member = cmx_member_get(file, "handle", args->handle);
+	struct file *filp;
 
 	if (IS_ERR(member))
 		return PTR_ERR(member);
-	args->fd = cmx_timeline_fd(member->timeline);
+	filp = cmx_timeline_file(member->timeline);
 	cmx_object_put(&member->obj);
+	if (IS_ERR(filp))
+		return PTR_ERR(filp);
+	args->fd = cmx_ioctl_give_file(data, filp);
+	if (args->fd < 0)
+		fput(filp);
 	return min(args->fd, 0);
 }
 

@@ -134,15 +134,15 @@ static const struct file_operations cmx_timeline_fops = {
 	.release = cmx_timeline_release,
 };
 
-int cmx_timeline_fd(struct cmx_timeline *tl)
+struct file *cmx_timeline_file(struct cmx_timeline *tl)
 {
-	int fd;
+	struct file *filp;
 
 	kref_get(&tl->ref);
-	fd = anon_inode_getfd("[cmx-timeline]", &cmx_timeline_fops, tl, O_RDWR | O_CLOEXEC);
-	if (fd < 0)
+	filp = anon_inode_getfile("[cmx-timeline]", &cmx_timeline_fops, tl, O_RDWR);
+	if (IS_ERR(filp))
 		cmx_timeline_put(tl);
-	return fd;
+	return filp;
 }
 
 struct cmx_timeline *cmx_timeline_from_fd(int fd)

@@ -192,8 +192,8 @@ struct cmx_member *cmx_member_use(struct cmx_file *file, const char *field, u32 
 /* cmx_timeline_create() - a clock at 0, or ERR_PTR(-ENOMEM). */
 struct cmx_timeline *cmx_timeline_create(struct cmx_device *cdev, u32 flags);
 void cmx_timeline_put(struct cmx_timeline *tl);
-/* cmx_timeline_fd() - close-on-exec file descriptor that holds a reference. */
-int cmx_timeline_fd(struct cmx_timeline *tl);
+/* cmx_timeline_file() - file that holds a reference, or ERR_PTR(). */
+struct file *cmx_timeline_file(struct cmx_timeline *tl);
 /* cmx_timeline_from_fd() - reference to what @fd holds, or ERR_PTR(-EBADF, -EINVAL). */
 struct cmx_timeline *cmx_timeline_from_fd(int fd);
 /* cmx_member_close() - at the file's close, after its handles: leave the default timeline. */

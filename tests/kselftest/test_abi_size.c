@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Sizes, directions and numbers of every ioctl. */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 
@@ -206,6 +208,42 @@ TEST_F(size, bad_address)
 			TH_LOG("%s in the kernel's half", call->name);
 		abi_undo(&self->world, call, self->buffer, -EFAULT);
 	}
+}
+
+static int count_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int n = 0;
+
+	if (!dir)
+		return -1;
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+/* The number of a new descriptor cannot be told: then there is none. */
+TEST_F(size, answer_cannot_be_written)
+{
+	struct drm_cmx_timeline_export *export = (void *)self->page;
+	int before, first, i;
+
+	ASSERT_EQ(0, abi_ioctl(self->world.fd, DRM_IOCTL_CMX_TIMELINE_EXPORT, export));
+	first = export->fd;
+	ASSERT_EQ(0, close(first));
+	before = count_fds();
+	ASSERT_LT(0, before);
+	ASSERT_EQ(0, mprotect(self->page, ABI_PAGE, PROT_READ));
+	for (i = 0; i < 8; i++)
+		EXPECT_EQ(-EFAULT,
+			  abi_ioctl(self->world.fd, DRM_IOCTL_CMX_TIMELINE_EXPORT, export));
+	EXPECT_EQ(before, count_fds());
+	ASSERT_EQ(0, mprotect(self->page, ABI_PAGE, PROT_READ | PROT_WRITE));
+	EXPECT_EQ(0, abi_ioctl(self->world.fd, DRM_IOCTL_CMX_TIMELINE_EXPORT, export));
+	EXPECT_EQ(first, export->fd);
+	EXPECT_EQ(FD_CLOEXEC, fcntl(export->fd, F_GETFD));
+	EXPECT_EQ(0, close(export->fd));
 }
 
 /* What a call returns is written whole, whatever the caller had left there. */
