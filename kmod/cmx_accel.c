@@ -69,6 +69,26 @@ static void cmx_accel_announce(struct cmx_device *cdev)
 	spin_unlock(&cdev->files_lock);
 }
 
+/* Looking and closing the door are one step: nobody comes in between. */
+int cmx_accel_claim(struct cmx_machine *machine, u32 *clients)
+{
+	struct cmx_device *cdev;
+
+	*clients = 0;
+	device_lock(&machine->dev);
+	/* Without one the driver was unbound; files left from before hold their own device. */
+	cdev = dev_get_drvdata(&machine->dev);
+	if (cdev) {
+		spin_lock(&cdev->files_lock);
+		*clients = list_count_nodes(&cdev->files);
+		if (!*clients)
+			smp_store_release(&cdev->gone, true);
+		spin_unlock(&cdev->files_lock);
+	}
+	device_unlock(&machine->dev);
+	return *clients ? -EBUSY : 0;
+}
+
 static int cmx_accel_remove(struct device *dev)
 {
 	struct cmx_device *cdev = dev_get_drvdata(dev);

@@ -176,8 +176,7 @@ static void cmx_supernode_release(struct device *dev)
 {
 	struct cmx_machine *machine = to_cmx_machine(dev);
 
-	kfree(machine->entities);
-	kfree(machine);
+	cmx_machine_free(machine);
 	cmx_bus_drop();
 }
 

@@ -10,18 +10,17 @@
 #include <drm/drm_file.h>
 #include <drm/drm_ioctl.h>
 
-#include "cmx_accel.h"
 #include "cmx_bus.h"
+#include "cmx_current.h"
 #include "cmx_file.h"
 #include "cmx_ioctl.h"
 #include "cmx_mmap.h"
+#include "cmx_netlink.h"
 #include "cmx_queue.h"
 
 static unsigned int cmx_nodes;
 module_param_named(nodes, cmx_nodes, uint, 0444);
 MODULE_PARM_DESC(nodes, "nodes of the supernode (default 0: all of the profile's)");
-
-static struct cmx_machine *cmx_machine;
 
 static __poll_t cmx_poll(struct file *filp, struct poll_table_struct *table)
 {
@@ -74,26 +73,13 @@ const struct drm_driver cmx_drm_driver = {
 
 static int __init cmx_check_parameters(const struct cmx_profile *profile)
 {
-	if (cmx_nodes > profile->nodes) {
-		pr_err("parameter nodes is %u, %s has %u\n", cmx_nodes, profile->name,
-		       profile->nodes);
+	char why[96];
+
+	if (cmx_profile_check(profile, cmx_nodes, why, sizeof(why))) {
+		pr_err("parameter or profile refused: %s\n", why);
 		return -EINVAL;
 	}
 	return cmx_file_check_limits();
-}
-
-/* A driver's registration succeeds whatever its probe says: look. */
-static int __init cmx_bind_accel(void)
-{
-	int err = cmx_accel_register();
-
-	if (err)
-		return err;
-	if (device_is_bound(&cmx_machine->dev))
-		return 0;
-	pr_err("no accel device for %s\n", dev_name(&cmx_machine->dev));
-	cmx_accel_unregister();
-	return -ENODEV;
 }
 
 static int __init cmx_init(void)
@@ -113,18 +99,17 @@ static int __init cmx_init(void)
 	err = cmx_bus_register();
 	if (err)
 		goto err_destroy_cache;
-	cmx_machine = cmx_machine_create(profile, cmx_nodes ?: profile->nodes);
-	if (IS_ERR(cmx_machine)) {
-		err = PTR_ERR(cmx_machine);
-		goto err_unregister_bus;
-	}
-	err = cmx_bind_accel();
+	err = cmx_current_init(profile, cmx_nodes ?: profile->nodes);
 	if (err)
-		goto err_destroy_machine;
+		goto err_unregister_bus;
+	/* Last: from here on the machine may be looked at, and replaced. */
+	err = cmx_netlink_init();
+	if (err)
+		goto err_exit_current;
 	return 0;
 
-err_destroy_machine:
-	cmx_machine_destroy(cmx_machine);
+err_exit_current:
+	cmx_current_exit();
 err_unregister_bus:
 	cmx_bus_unregister();
 err_destroy_cache:
@@ -137,8 +122,8 @@ err_zero_exit:
 /* Clients hold the module, so none is left. */
 static void __exit cmx_exit(void)
 {
-	cmx_accel_unregister();
-	cmx_machine_destroy(cmx_machine);
+	cmx_netlink_exit();
+	cmx_current_exit();
 	cmx_bus_unregister();
 	cmx_cmd_cache_destroy();
 	cmx_zero_exit();

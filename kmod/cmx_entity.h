@@ -7,7 +7,10 @@
 #include <linux/device.h>
 #include <linux/types.h>
 
+#include "cmx_counter.h"
 #include "cmx_profile.h"
+#include "cmx_routes.h"
+#include "cmx_time.h"
 
 /**
  * struct cmx_entity - a die or a CPU socket, a device on the cmx bus.
@@ -49,13 +52,23 @@ static inline struct cmx_entity *to_cmx_entity(struct device *dev)
 }
 
 /**
- * struct cmx_machine - all entities of the supernode; read-only once registered.
+ * struct cmx_machine - all entities of the supernode.
+ *
+ * Read-only once registered, but for what has a lock of its own.
  */
 struct cmx_machine {
 	/** @dev: the supernode on the bus, parent of the entities; holds this structure. */
 	struct device dev;
-	/** @profile: shape and speeds. */
+	/** @profile: shape and speeds: @own_profile. */
 	const struct cmx_profile *profile;
+	/** @own_profile: a copy, so that a profile that was loaded goes with its machine. */
+	struct cmx_profile own_profile;
+	/** @fabric: wiring, and what of it works. */
+	struct cmx_fabric fabric;
+	/** @speeds: what the profile's constants come to. */
+	struct cmx_speeds speeds;
+	/** @totals: what timelines that are gone have counted. */
+	struct cmx_totals totals;
 	/** @num_nodes: nodes in use (module parameter, at most the profile's). */
 	u32 num_nodes;
 	/** @num_dies: entities 0 to num_dies - 1. */
@@ -71,10 +84,16 @@ static inline struct cmx_machine *to_cmx_machine(struct device *dev)
 	return container_of(dev, struct cmx_machine, dev);
 }
 
-/* cmx_machine_create() - build @nodes nodes of @profile and register all devices. */
+/*
+ * cmx_machine_create() - build a supernode and register all devices.
+ * @profile: passed cmx_profile_check(); copied
+ * @nodes: how many of its nodes
+ */
 struct cmx_machine *cmx_machine_create(const struct cmx_profile *profile, u32 nodes);
 /* cmx_machine_destroy() - unregister; memory goes with the last references. */
 void cmx_machine_destroy(struct cmx_machine *machine);
+/* cmx_machine_free() - release function of cmx_machine.dev. */
+void cmx_machine_free(struct cmx_machine *machine);
 
 /* cmx_entity_alloc() - entity @index of @machine, initialised, not yet on the bus. */
 struct cmx_entity *cmx_entity_alloc(struct cmx_machine *machine, u32 index);

@@ -208,6 +208,15 @@ static u32 cmx_check_sync(const struct cmx_cmd *cmd)
 	return UB_CR_SUCCESS;
 }
 
+static u32 cmx_check_delay(const struct cmx_cmd *cmd)
+{
+	const struct cmx_entry_delay *delay = (const void *)cmd->entry;
+
+	if (!cmx_all_zero(delay->reserved, sizeof(delay->reserved)))
+		return UB_CR_LOC_OPERATION_ERR;
+	return delay->ps <= CMX_MAX_DELAY ? UB_CR_SUCCESS : UB_CR_LOC_LEN_ERR;
+}
+
 static bool cmx_cost_ok(const struct cmx_cost *cost)
 {
 	return !cost->pad && cost->op_class < CMX_OPS_CLASSES && cost->efficiency < CMX_EFF_CLASSES;
@@ -246,6 +255,7 @@ static const struct cmx_entry_kind cmx_entry_kinds[256] = {
 	[CMX_OP_SIGNAL] = { BIT(1), CMX_CLASS_ALL, CMX_FLAGS_MOVE, cmx_check_signal },
 	[CMX_OP_TIMESTAMP] = { BIT(1), CMX_CLASS_ALL, CMX_FLAGS_ANY, cmx_check_sync },
 	[CMX_OP_BARRIER] = { BIT(1), CMX_CLASS_ALL, CMX_FLAGS_ANY, cmx_check_sync },
+	[CMX_OP_DELAY] = { BIT(1), CMX_CLASS_ALL, CMX_FLAGS_ANY, cmx_check_delay },
 	[CMX_OP_LAUNCH] = { BIT(2) | BIT(3) | BIT(4), CMX_CLASS_STREAM, CMX_FLAGS_ANY,
 			    cmx_check_launch },
 };

@@ -8,6 +8,7 @@
 
 struct cmx_cmd;
 
+#define CMX_MAX_DELAY		BIT_ULL(63)	/* picoseconds of one entry */
 #define CMX_MAX_LEN		BIT_ULL(40)	/* bytes of one entry */
 #define CMX_MAX_SG_LIST		65536
 #define CMX_MAX_SPANS		131072	/* translations one entry may need */

@@ -5,7 +5,9 @@
  * completion it takes effect, so that everybody sees effects in virtual order.
  */
 #include <linux/err.h>
+#include <linux/overflow.h>
 
+#include "cmx_entity.h"
 #include "cmx_entry.h"
 #include "cmx_exec.h"
 #include "cmx_file.h"
@@ -54,61 +56,45 @@ static int cmx_cmd_refuse(struct cmx_cmd *cmd, u32 status)
 	return 0;
 }
 
-static int cmx_start_move(struct cmx_cmd *cmd, size_t *budget)
+/*
+ * A word somewhere: @va's entity is where it is done; @round: the old value comes back.
+ * Becomes the next leg of the command.
+ */
+static int cmx_word_leg(struct cmx_cmd *cmd, u64 va, u32 len, bool round, struct cmx_transfer *x)
 {
-	u64 done;
-	int ret = 0;
+	struct cmx_file *file = cmd->queue->obj.file;
+	struct cmx_span span;
 
-	if (!cmx_receive_start(cmd))
-		return 0;
-	if (cmx_cmd_header(cmd)->opcode == CMX_OP_COPY_SG)
-		ret = cmx_move_load_list(cmd);
-	if (!ret)
-		ret = cmx_move_start(cmd, &done, budget);
-	if (ret == -ENOMEM)
-		return ret;
-	if (ret)
-		return cmx_cmd_refuse(cmd, cmx_status_of(cmd, ret));
-	cmx_cmd_complete_at(cmd, done);
-	return 0;
-}
-
-/* A word somewhere: @va's entity is where it is done; @round: the old value comes back. */
-static int cmx_word_charge(struct cmx_cmd *cmd, u64 va, u32 len, bool round, u64 *done)
-{
-	struct cmx_queue *q = cmd->queue;
-	struct cmx_file *file = q->obj.file;
-	struct cmx_transfer x = {
-		.from = q->args.entity,
-		.initiator = q->args.entity,
+	*x = (struct cmx_transfer){
+		.initiator = cmd->queue->args.entity,
+		.from = cmd->queue->args.entity,
 		.messages = 1,
 		.bytes = len,
-		.start = cmx_cmd_now(cmd),
 	};
-	struct cmx_span span;
-	int ret;
-
 	guard(rwsem_read)(&file->vm.lock);
 	if (cmx_vm_check(&file->vm, va, len, CMX_MAP_WRITE, &span))
 		return -EREMOTEIO;
 	if (span.bo->flags & CMX_BO_NO_DATA)
 		return -EOPNOTSUPP;
-	x.to = span.bo->entity->index;
+	x->to = span.bo->entity->index;
 	if (round)
-		swap(x.from, x.to);
-	ret = cmx_time_transfer(&q->member->timeline->servers, &x);
-	*done = x.done;
-	return ret;
+		swap(x->from, x->to);
+	return 0;
 }
 
 static int cmx_start_word(struct cmx_cmd *cmd, u64 va, u32 len, bool round)
 {
-	u64 done;
-	int ret = cmx_word_charge(cmd, va, len, round, &done);
+	struct cmx_legs *legs = &cmd->queue->member->timeline->legs;
+	struct cmx_transfer x;
+	int ret = cmx_word_leg(cmd, va, len, round, &x);
 
 	if (ret)
 		return cmx_cmd_refuse(cmd, cmx_status_of(cmd, ret));
-	cmx_cmd_complete_at(cmd, done);
+	cmx_legs_reset(legs);
+	ret = cmx_legs_add(legs, &x);
+	if (ret)
+		return ret;
+	cmx_cmd_charge(cmd);
 	return 0;
 }
 
@@ -124,6 +110,50 @@ static int cmx_start_atomic(struct cmx_cmd *cmd)
 			return cmx_cmd_refuse(cmd, UB_CR_LOC_ACCESS_ERR);
 	}
 	return cmx_start_word(cmd, rma->remote_va, rma->len, true);
+}
+
+/* The word that tells of the bytes follows them. */
+static int cmx_notify_leg(struct cmx_cmd *cmd)
+{
+	const struct cmx_entry_rma_ext *ext = (const void *)&cmd->entry[CMX_SLOT_SIZE / 8];
+	struct cmx_transfer x;
+	int ret;
+
+	if (cmx_cmd_header(cmd)->opcode != UB_OP_WRITE_NOTIFY)
+		return 0;
+	ret = cmx_word_leg(cmd, ext->notify_va, sizeof(u64), false, &x);
+	return ret ? ret : cmx_legs_add(&cmd->queue->member->timeline->legs, &x);
+}
+
+static int cmx_start_move(struct cmx_cmd *cmd, size_t *budget)
+{
+	int ret = 0;
+
+	if (!cmx_receive_start(cmd))
+		return 0;
+	if (cmx_cmd_header(cmd)->opcode == CMX_OP_COPY_SG)
+		ret = cmx_move_load_list(cmd);
+	if (!ret)
+		ret = cmx_move_start(cmd, budget);
+	if (!ret)
+		ret = cmx_notify_leg(cmd);
+	if (ret == -ENOMEM)
+		return ret;
+	if (ret)
+		return cmx_cmd_refuse(cmd, cmx_status_of(cmd, ret));
+	cmx_cmd_charge(cmd);
+	return 0;
+}
+
+static int cmx_start_delay(struct cmx_cmd *cmd)
+{
+	const struct cmx_entry_delay *delay = (const void *)cmd->entry;
+	u64 time;
+
+	if (check_add_overflow(cmx_cmd_now(cmd), delay->ps, &time))
+		return cmx_cmd_refuse(cmd, CMX_CR_TIME_OVERFLOW);
+	cmx_cmd_complete_at(cmd, time);
+	return 0;
 }
 
 static int cmx_start_wait(struct cmx_cmd *cmd)
@@ -144,20 +174,8 @@ static int cmx_start_wait(struct cmx_cmd *cmd)
 		return 0;
 	}
 	cmd->phase = CMX_PHASE_WAIT;
-	trace_cmx_wait(cmd->queue, wait->va, wait->value);
+	trace_cmx_wait(cmd->queue, cmd, wait->va, wait->value);
 	return 0;
-}
-
-static int cmx_start_notify(struct cmx_cmd *cmd, size_t *budget)
-{
-	const struct cmx_entry_rma_ext *ext = (const void *)&cmd->entry[CMX_SLOT_SIZE / 8];
-	u64 done;
-	int ret = cmx_word_charge(cmd, ext->notify_va, sizeof(u64), false, &done);
-
-	if (ret)
-		return cmx_cmd_refuse(cmd, cmx_status_of(cmd, ret));
-	cmd->queue->last_done = max(cmd->queue->last_done, done);
-	return cmx_start_move(cmd, budget);
 }
 
 static int cmx_start_op(struct cmx_cmd *cmd, size_t *budget)
@@ -179,8 +197,8 @@ static int cmx_start_op(struct cmx_cmd *cmd, size_t *budget)
 		return cmx_launch_start(cmd);
 	case UB_OP_CAS ... UB_OP_FXOR:
 		return cmx_start_atomic(cmd);
-	case UB_OP_WRITE_NOTIFY:
-		return cmx_start_notify(cmd, budget);
+	case CMX_OP_DELAY:
+		return cmx_start_delay(cmd);
 	default:
 		return cmx_start_move(cmd, budget);
 	}
@@ -193,7 +211,24 @@ static bool cmx_cmd_is_held(const struct cmx_cmd *cmd)
 	bool ordered = header->flags & CMX_ENTRY_FENCE || header->opcode == CMX_OP_BARRIER ||
 		       header->opcode == CMX_OP_TIMESTAMP;
 
-	return ordered && cmd->queue->last_done > cmx_cmd_now(cmd);
+	return ordered && !list_is_first(&cmd->link, &cmd->queue->inflight);
+}
+
+/* One that waits for a receiver is not on its way: the next must not pass it. */
+static bool cmx_cmd_is_on_its_way(const struct cmx_cmd *cmd)
+{
+	return cmd->phase == CMX_PHASE_FLOW || cmd->phase == CMX_PHASE_LANDED ||
+	       cmd->phase == CMX_PHASE_COMPLETE;
+}
+
+static void cmx_cmd_let_next(struct cmx_cmd *cmd)
+{
+	struct cmx_queue *q = cmd->queue;
+	struct cmx_timeline *tl = q->member->timeline;
+
+	q->ready = tl->now + tl->servers.machine->profile->issue_ps[q->args.queue_class];
+	q->blocked = false;
+	cmx_queue_pend(q);
 }
 
 int cmx_cmd_start(struct cmx_cmd *cmd, size_t *budget)
@@ -204,24 +239,23 @@ int cmx_cmd_start(struct cmx_cmd *cmd, size_t *budget)
 	int ret;
 
 	if (!status && cmx_cmd_is_held(cmd)) {
-		cmd->node.time = q->last_done;
-		cmx_heap_push(&tl->heap, &cmd->node);
+		cmd->phase = CMX_PHASE_HELD;
 		return 0;
 	}
 	cmd->start = tl->now;
 	trace_cmx_start(q, cmd);
+	if (cmx_cmd_is_down(cmd)) {
+		cmx_cmd_entity_down(cmd);
+		return 0;
+	}
 	ret = status ? cmx_cmd_refuse(cmd, status) : cmx_start_op(cmd, budget);
 	if (ret) {
 		cmx_heap_push(&tl->heap, &cmd->node);
 		return ret;
 	}
-	/* One that waits for a receiver is not on its way: the next must not pass it. */
-	if (!status && cmd->phase == CMX_PHASE_COMPLETE &&
-	    cmx_cmd_header(cmd)->flags & CMX_ENTRY_OVERLAP) {
-		q->ready = tl->now + cmx_time_issue(&tl->servers);
-		q->blocked = false;
-		cmx_queue_pend(q);
-	}
+	if (!status && cmx_cmd_is_on_its_way(cmd) &&
+	    cmx_cmd_header(cmd)->flags & CMX_ENTRY_OVERLAP)
+		cmx_cmd_let_next(cmd);
 	return 0;
 }
 
@@ -292,6 +326,7 @@ static int cmx_apply_op(struct cmx_cmd *cmd, size_t *budget)
 	case UB_OP_NOP:
 	case CMX_OP_BARRIER:
 	case CMX_OP_WAIT:
+	case CMX_OP_DELAY:
 	case CMX_OP_LAUNCH:
 		return 0;
 	case CMX_OP_TIMESTAMP:

@@ -20,11 +20,17 @@ static struct kmem_cache *cmx_cmd_cache;
 int cmx_cmd_cache_create(void)
 {
 	cmx_cmd_cache = KMEM_CACHE(cmx_cmd, SLAB_ACCOUNT);
-	return cmx_cmd_cache ? 0 : -ENOMEM;
+	if (!cmx_cmd_cache)
+		return -ENOMEM;
+	if (!cmx_unit_cache_create())
+		return 0;
+	kmem_cache_destroy(cmx_cmd_cache);
+	return -ENOMEM;
 }
 
 void cmx_cmd_cache_destroy(void)
 {
+	cmx_unit_cache_destroy();
 	kmem_cache_destroy(cmx_cmd_cache);
 }
 
@@ -32,6 +38,7 @@ static void cmx_cmd_fire(struct cmx_watch *watch)
 {
 	struct cmx_cmd *cmd = container_of(watch, struct cmx_cmd, watch);
 
+	trace_cmx_wake(cmd->queue, cmd, &watch->by, watch->time);
 	cmx_cmd_complete_at(cmd, max(watch->time, watch->timeline->now));
 }
 
@@ -65,6 +72,11 @@ void cmx_cmd_free(struct cmx_cmd *cmd)
 	if (cmd->launch)
 		cmx_launch_free(cmd->launch);
 	cmd->launch = NULL;
+	/* It went away while it was being charged, or that is over and it had many legs. */
+	if (cmd->phase == CMX_PHASE_FLOW)
+		cmx_flow_drop(&cmd->flow);
+	if (cmd->legs.more)
+		cmx_legs_free(&cmd->legs);
 	kvfree(cmd->list);
 	cmd->list = NULL;
 	cmd->queue = NULL;
@@ -404,15 +416,28 @@ int cmx_timeline_pump(struct cmx_timeline *tl)
 	return 0;
 }
 
+static bool cmx_cmd_may_complete(const struct cmx_cmd *cmd)
+{
+	return list_is_first(&cmd->link, &cmd->queue->inflight) ||
+	       list_prev_entry(cmd, link)->phase == CMX_PHASE_COMPLETE;
+}
+
+/* Completions of a queue are in posting order: one may have others behind it that wait. */
 void cmx_cmd_complete_at(struct cmx_cmd *cmd, u64 time)
 {
 	struct cmx_queue *q = cmd->queue;
 
-	/* Completions of a queue are in posting order. */
-	q->last_done = max(q->last_done, time);
-	cmd->phase = CMX_PHASE_COMPLETE;
-	cmd->node.time = q->last_done;
-	cmx_heap_push(&q->member->timeline->heap, &cmd->node);
+	cmd->phase = CMX_PHASE_LANDED;
+	cmd->node.time = time;
+	while (cmd->phase == CMX_PHASE_LANDED && cmx_cmd_may_complete(cmd)) {
+		q->last_done = max(q->last_done, cmd->node.time);
+		cmd->phase = CMX_PHASE_COMPLETE;
+		cmd->node.time = q->last_done;
+		cmx_heap_push(&q->member->timeline->heap, &cmd->node);
+		if (list_is_last(&cmd->link, &q->inflight))
+			break;
+		cmd = list_next_entry(cmd, link);
+	}
 }
 
 static void cmx_cmd_post(struct cmx_cmd *cmd)
@@ -452,9 +477,27 @@ static void cmx_cmd_count(struct cmx_cmd *cmd)
 		atomic64_add(tl->now - cmd->start, &file->copy_ps);
 		return;
 	}
+	cmx_launch_count(cmd);
 	tl->launches++;
 	atomic64_inc(&file->launches);
 	atomic64_add(tl->now - cmd->start, &file->busy_ps);
+}
+
+/* What waits for all earlier entries is issued when the last of them is over. */
+static void cmx_queue_release_held(struct cmx_cmd *cmd)
+{
+	struct cmx_queue *q = cmd->queue;
+	struct cmx_timeline *tl = q->member->timeline;
+	struct cmx_cmd *next;
+
+	if (list_is_last(&cmd->link, &q->inflight))
+		return;
+	next = list_next_entry(cmd, link);
+	if (next->phase != CMX_PHASE_HELD)
+		return;
+	next->phase = CMX_PHASE_START;
+	next->node.time = tl->now;
+	cmx_heap_push(&tl->heap, &next->node);
 }
 
 void cmx_cmd_finish(struct cmx_cmd *cmd)
@@ -467,6 +510,7 @@ void cmx_cmd_finish(struct cmx_cmd *cmd)
 	cmx_cmd_post(cmd);
 	if (cmd->status != UB_CR_SUCCESS)
 		cmx_queue_fail(q, cmd->status);
+	cmx_queue_release_held(cmd);
 	q->num_inflight--;
 	q->ready = max(q->ready, q->member->timeline->now);
 	/* Only the newest command holds the next entry back. */

@@ -8,13 +8,16 @@
 #include <linux/overflow.h>
 #include <linux/slab.h>
 
+#include "cmx_entity.h"
 #include "cmx_entry.h"
 #include "cmx_exec.h"
 #include "cmx_file.h"
 #include "cmx_launch.h"
 #include "cmx_move.h"
+#include "cmx_netlink.h"
 #include "cmx_queue.h"
 #include "cmx_timeline.h"
+#include "cmx_trace.h"
 
 static const struct cmx_entry_launch *cmx_launch_entry(const struct cmx_launch *launch)
 {
@@ -86,7 +89,7 @@ static int cmx_launch_load_records(struct cmx_launch *launch)
 static u64 cmx_launch_bound(const struct cmx_launch *launch)
 {
 	const struct cmx_entry_launch *entry = cmx_launch_entry(launch);
-	u64 overhead = cmx_time_launch_overhead(&launch->cmd->queue->member->timeline->servers);
+	u64 overhead = launch->cmd->queue->member->timeline->servers.machine->profile->launch_ps;
 
 	return min(max(entry->min_ps, overhead), entry->first_ps);
 }
@@ -243,74 +246,96 @@ static void cmx_launch_schedule(struct cmx_launch *launch)
 	if (launch->next_record >= launch->num_records)
 		return;
 	launch->node.sub = launch->next_record;
-	launch->node.time = launch->cmd->start + launch->records[launch->next_record].at_ps;
+	launch->node.time = max(launch->cmd->start + launch->records[launch->next_record].at_ps,
+				launch->send_at);
 	cmx_heap_push(&tl->heap, &launch->node);
 }
 
-/* What the outcome makes of the launch: its end, or a status. */
-static u32 cmx_launch_price(struct cmx_launch *launch, u64 *done)
+/* What the outcome makes of the launch: its times, or a status. */
+static u32 cmx_launch_price(struct cmx_launch *launch, struct cmx_launch_time *time)
 {
 	const struct cmx_entry_launch *entry = cmx_launch_entry(launch);
 	struct cmx_cmd *cmd = launch->cmd;
 	struct cmx_queue *q = cmd->queue;
-	u32 status;
+	u64 end;
 
-	*done = cmd->node.time;
 	cmd->imm = launch->code;
 	if (launch->status)
 		return launch->status;
-	if (cmx_time_launch(&q->member->timeline->servers, q->args.entity, q->args.cube_cores,
-			    q->args.vector_cores, &launch->cost, cmd->start, done))
+	if (cmx_time_launch(q->member->timeline->servers.machine->profile, q->args.cube_cores,
+			    q->args.vector_cores, &launch->cost, time) ||
+	    check_add_overflow(cmd->start, time->total, &end))
 		return CMX_CR_TIME_OVERFLOW;
-	status = *done - cmd->start < entry->min_ps ? CMX_CR_KERNEL_ERR :
-		 cmx_launch_check_records(launch, *done - cmd->start);
-	/* A refused launch ends at its bound: the records' times mean nothing. */
-	if (status)
-		*done = cmd->node.time;
-	return status;
+	if (time->total < entry->min_ps)
+		return CMX_CR_KERNEL_ERR;
+	return cmx_launch_check_records(launch, time->total);
+}
+
+/* It computes and moves at the same time; others may use the memory as well. */
+static void cmx_launch_charge(struct cmx_launch *launch, const struct cmx_launch_time *time)
+{
+	struct cmx_cmd *cmd = launch->cmd;
+	u64 begin = cmd->start + time->overhead;
+
+	cmd->done = begin + time->compute;
+	if (!launch->cost.mem_bytes) {
+		cmx_cmd_complete_at(cmd, cmd->done);
+		return;
+	}
+	cmx_cmd_charge_memory(cmd, launch->cost.mem_bytes, time->mem_rate, begin);
 }
 
 int cmx_launch_settle(struct cmx_cmd *cmd, size_t *budget)
 {
 	struct cmx_launch *launch = cmd->launch;
 	struct cmx_timeline *tl = cmd->queue->member->timeline;
-	u64 done;
+	struct cmx_launch_time time;
 
 	if (!launch->settled)
 		return 1;
-	cmd->status = cmx_launch_price(launch, &done);
+	cmx_heap_remove(&tl->heap, &cmd->node);
+	if (cmx_cmd_is_down(cmd)) {
+		cmx_cmd_entity_down(cmd);
+		return 0;
+	}
+	cmd->status = cmx_launch_price(launch, &time);
 	/* Each record was looked up; one that spans many mappings is not told apart. */
 	*budget -= min_t(size_t, *budget, (size_t)launch->num_records * CMX_SLOT_SIZE);
-	cmx_heap_remove(&tl->heap, &cmd->node);
-	if (!cmd->status)
-		cmx_launch_schedule(launch);
-	cmx_cmd_complete_at(cmd, done);
+	if (cmd->status) {
+		/* A refused launch ends at its bound: the records' times mean nothing. */
+		cmx_cmd_complete_at(cmd, cmd->node.time);
+		return 0;
+	}
+	cmx_launch_schedule(launch);
+	cmx_launch_charge(launch, &time);
 	return 0;
 }
 
-static int cmx_record_charge(struct cmx_launch *launch, const struct cmx_record *record,
-			     u64 *arrival)
+void cmx_launch_count(struct cmx_cmd *cmd)
 {
-	struct cmx_queue *q = launch->cmd->queue;
-	struct cmx_file *file = q->obj.file;
-	struct cmx_transfer x = {
-		.initiator = q->args.entity,
-		.from = q->args.entity,
-		.messages = record->messages,
-		.bytes = record->len,
-		.start = q->member->timeline->now,
-	};
-	struct cmx_span span;
-	int ret;
+	struct cmx_queue *q = cmd->queue;
+	struct cmx_timeline *tl = q->member->timeline;
+	const struct cmx_profile *p = tl->servers.machine->profile;
+	struct cmx_unit *unit = cmx_servers_unit(&tl->servers, q->args.entity);
+	u64 time = tl->now - cmd->start;
 
-	/* All of it was checked when the outcome came, and is again when it arrives. */
+	unit->launches++;
+	unit->cube_busy += cmx_time_part(time, q->args.cube_cores, p->cube_cores);
+	unit->vector_busy += cmx_time_part(time, q->args.vector_cores, p->vector_cores);
+}
+
+/* Where the record goes: all of it was checked, and is again when it arrives. */
+static int cmx_record_target(struct cmx_launch *launch, const struct cmx_record *record,
+			     u32 *entity)
+{
+	struct cmx_file *file = launch->cmd->queue->obj.file;
+	struct cmx_span span;
+
 	guard(rwsem_read)(&file->vm.lock);
 	if (cmx_vm_translate(&file->vm, record->va, record->len, CMX_MAP_WRITE, &span))
 		return -EREMOTEIO;
-	x.to = span.bo->entity->index;
-	ret = cmx_time_transfer(&q->member->timeline->servers, &x);
-	*arrival = x.done;
-	return ret;
+	*entity = span.bo->entity->index;
+	return 0;
 }
 
 static struct cmx_parcel *cmx_parcel_alloc(struct cmx_launch *launch)
@@ -336,12 +361,22 @@ static struct cmx_parcel *cmx_parcel_alloc(struct cmx_launch *launch)
 	return parcel;
 }
 
+static void cmx_parcel_drop_flow(struct cmx_parcel *parcel)
+{
+	if (!parcel->flow)
+		return;
+	cmx_flow_drop(parcel->flow);
+	kfree(parcel->flow);
+	parcel->flow = NULL;
+}
+
 static void cmx_parcel_free(struct cmx_parcel *parcel)
 {
 	struct cmx_timeline *tl = parcel->member->timeline;
 
 	cmx_heap_remove(&tl->heap, &parcel->node);
 	cmx_heap_unreserve(&tl->heap);
+	cmx_parcel_drop_flow(parcel);
 	if (tl->partial == &parcel->node)
 		tl->partial = NULL;
 	list_del(&parcel->link);
@@ -357,23 +392,93 @@ static void cmx_parcel_lost(struct cmx_parcel *parcel, u32 status)
 		       member->timeline->now, parcel->record.va);
 }
 
+static void cmx_parcel_unreachable(struct cmx_parcel *parcel, const struct cmx_flow *flow)
+{
+	struct cmx_servers *servers = &parcel->member->timeline->servers;
+	u32 status, own = parcel->node.entity;
+	struct cmx_unit *unit = cmx_servers_unit(servers, own);
+
+	status = cmx_routes_entity_up(servers->routes, own) ? UB_CR_ACK_TIMEOUT :
+							      CMX_CR_ENTITY_DOWN;
+	unit->errors++;
+	unit->lost_bytes += flow->bytes - flow->sent;
+	cmx_parcel_lost(parcel, status);
+	cmx_netlink_notify_error(servers->machine, own, flow->to, status,
+				 parcel->member->timeline->now);
+}
+
+static void cmx_parcel_failed(struct cmx_parcel *parcel, const struct cmx_flow *flow, int error)
+{
+	switch (error) {
+	case -EHOSTUNREACH:
+		cmx_parcel_unreachable(parcel, flow);
+		break;
+	case -EOVERFLOW:
+		cmx_parcel_lost(parcel, CMX_CR_TIME_OVERFLOW);
+		break;
+	case -EINVAL:
+		cmx_parcel_lost(parcel, UB_CR_LOC_OPERATION_ERR);
+		break;
+	default:
+		cmx_parcel_lost(parcel, UB_CR_REM_ACCESS_ABORT);
+	}
+	cmx_parcel_free(parcel);
+}
+
+/* Charge what the way up to now takes; it is due again later, on its way or arrived. */
+static void cmx_parcel_step(struct cmx_parcel *parcel, struct cmx_flow *flow)
+{
+	struct cmx_timeline *tl = parcel->member->timeline;
+	int ret = cmx_flow_step(&tl->servers, flow, tl->now);
+
+	if (ret < 0) {
+		cmx_parcel_failed(parcel, flow, ret);
+		return;
+	}
+	parcel->node.time = ret ? flow->at : flow->end;
+	if (!ret) {
+		trace_cmx_transfer(parcel->member, parcel->queue, parcel->node.entity,
+				   parcel->node.index, flow);
+		cmx_parcel_drop_flow(parcel);
+	} else if (!parcel->flow) {
+		/* Some of it was charged: it may not fail now. */
+		parcel->flow = kmemdup(flow, sizeof(*flow), GFP_KERNEL_ACCOUNT | __GFP_NOFAIL);
+		flow->left = 0;
+	}
+	cmx_heap_push(&tl->heap, &parcel->node);
+}
+
+/* Return: when the sender can go on. */
+static u64 cmx_parcel_send(struct cmx_launch *launch, struct cmx_parcel *parcel)
+{
+	struct cmx_timeline *tl = parcel->member->timeline;
+	struct cmx_transfer x = {
+		.initiator = parcel->node.entity,
+		.from = parcel->node.entity,
+		.messages = parcel->record.messages,
+		.bytes = parcel->record.len,
+	};
+
+	if (cmx_record_target(launch, &parcel->record, &x.to)) {
+		cmx_parcel_failed(parcel, &tl->flow, -EREMOTEIO);
+		return tl->now;
+	}
+	cmx_flow_begin(&tl->flow, &tl->servers, &x, launch->cmd->queue->args.planes, tl->now);
+	tl->flow.first_end = tl->now;
+	cmx_parcel_step(parcel, &tl->flow);
+	return tl->flow.first_end;
+}
+
+/* Records of a launch leave one after another: the next enters when the first stage is free. */
 int cmx_launch_send(struct cmx_launch *launch)
 {
 	struct cmx_timeline *tl = launch->cmd->queue->member->timeline;
 	struct cmx_parcel *parcel = cmx_parcel_alloc(launch);
-	int ret;
 
 	if (!parcel)
 		return -ENOMEM;
 	cmx_heap_remove(&tl->heap, &launch->node);
-	ret = cmx_record_charge(launch, &parcel->record, &parcel->node.time);
-	if (ret) {
-		cmx_parcel_lost(parcel, ret == -EOVERFLOW ? CMX_CR_TIME_OVERFLOW :
-							    UB_CR_REM_ACCESS_ABORT);
-		cmx_parcel_free(parcel);
-	} else {
-		cmx_heap_push(&tl->heap, &parcel->node);
-	}
+	launch->send_at = cmx_parcel_send(launch, parcel);
 	launch->next_record++;
 	cmx_launch_schedule(launch);
 	return 0;
@@ -442,8 +547,14 @@ static int cmx_parcel_effect(struct cmx_parcel *parcel, size_t *budget)
 int cmx_parcel_apply(struct cmx_parcel *parcel, size_t *budget)
 {
 	struct cmx_member *member = parcel->member;
-	int ret = cmx_parcel_effect(parcel, budget);
+	int ret;
 
+	if (parcel->flow) {
+		cmx_heap_remove(&member->timeline->heap, &parcel->node);
+		cmx_parcel_step(parcel, parcel->flow);
+		return 0;
+	}
+	ret = cmx_parcel_effect(parcel, budget);
 	if (ret == -EAGAIN || ret == -ENOMEM)
 		return ret;
 	if (ret)

@@ -6,6 +6,7 @@
 #include <linux/list.h>
 
 #include "cmx_drm.h"
+#include "cmx_flow.h"
 #include "cmx_heap.h"
 
 struct cmx_batch;
@@ -43,6 +44,8 @@ struct cmx_launch {
 	u32 num_records;
 	/** @next_record: next one to send. */
 	u32 next_record;
+	/** @send_at: not before that. */
+	u64 send_at;
 	/** @cost: final cost. */
 	struct cmx_cost cost;
 	/** @records: remote traffic (kvmalloc()). */
@@ -63,6 +66,8 @@ struct cmx_parcel {
 	u32 queue;
 	/** @progress: bytes applied. */
 	u64 progress;
+	/** @flow: the transfer as long as it has to wait for a server, else NULL. */
+	struct cmx_flow *flow;
 	/** @record: what to do. */
 	struct cmx_record record;
 };
@@ -81,6 +86,8 @@ int cmx_launch_send(struct cmx_launch *launch);
 int cmx_parcel_apply(struct cmx_parcel *parcel, size_t *budget);
 /* cmx_launch_alloc() - state for @cmd, with its arguments' cost. */
 int cmx_launch_alloc(struct cmx_cmd *cmd);
+/* cmx_launch_count() - it completed now: what it used of its die. */
+void cmx_launch_count(struct cmx_cmd *cmd);
 /* cmx_launch_free() - with its command. */
 void cmx_launch_free(struct cmx_launch *launch);
 /* cmx_batch_forget() - @launch goes away while a thread has it. */

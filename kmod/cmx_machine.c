@@ -5,14 +5,23 @@
 #include "cmx_bus.h"
 #include "cmx_entity.h"
 
+/* Files of a device that was removed still look at its entities: they go with the machine. */
 static void cmx_machine_put_entities(struct cmx_machine *machine)
 {
-	u32 i;
-
-	for (i = 0; i < machine->num_entities; i++) {
+	if (!machine->entities)
+		return;
+	for (u32 i = 0; i < machine->num_entities; i++)
 		if (machine->entities[i])
 			put_device(&machine->entities[i]->dev);
-	}
+	kfree(machine->entities);
+}
+
+void cmx_machine_free(struct cmx_machine *machine)
+{
+	cmx_machine_put_entities(machine);
+	cmx_totals_fini(&machine->totals);
+	cmx_fabric_fini(&machine->fabric);
+	kfree(machine);
 }
 
 static int cmx_machine_alloc_entities(struct cmx_machine *machine)
@@ -26,10 +35,8 @@ static int cmx_machine_alloc_entities(struct cmx_machine *machine)
 
 	for (i = 0; i < machine->num_entities; i++) {
 		entity = cmx_entity_alloc(machine, i);
-		if (IS_ERR(entity)) {
-			cmx_machine_put_entities(machine);
+		if (IS_ERR(entity))
 			return PTR_ERR(entity);
-		}
 		machine->entities[i] = entity;
 	}
 	return 0;
@@ -63,16 +70,28 @@ static struct cmx_machine *cmx_machine_alloc(const struct cmx_profile *profile, 
 	if (!machine)
 		return ERR_PTR(-ENOMEM);
 
-	machine->profile = profile;
+	machine->own_profile = *profile;
+	machine->profile = &machine->own_profile;
+	cmx_speeds_init(&machine->speeds, profile);
 	machine->num_nodes = nodes;
 	machine->num_dies = nodes * profile->npus_per_node * profile->dies_per_npu;
 	machine->num_entities = machine->num_dies + nodes * profile->sockets_per_node;
+	if (cmx_fabric_init(&machine->fabric, machine))
+		goto err_free_machine;
+	if (cmx_totals_init(&machine->totals, machine))
+		goto err_fini_fabric;
 
 	cmx_bus_hold();
 	device_initialize(&machine->dev);
 	machine->dev.bus = &cmx_bus_type;
 	machine->dev.type = &cmx_supernode_type;
 	return machine;
+
+err_fini_fabric:
+	cmx_fabric_fini(&machine->fabric);
+err_free_machine:
+	kfree(machine);
+	return ERR_PTR(-ENOMEM);
 }
 
 /*
@@ -96,7 +115,7 @@ struct cmx_machine *cmx_machine_create(const struct cmx_profile *profile, u32 no
 		goto err_put_machine;
 	err = device_add(&machine->dev);
 	if (err)
-		goto err_put_entities;
+		goto err_put_machine;
 	err = cmx_machine_add_entities(machine);
 	if (err)
 		goto err_del_machine;
@@ -104,8 +123,6 @@ struct cmx_machine *cmx_machine_create(const struct cmx_profile *profile, u32 no
 
 err_del_machine:
 	device_del(&machine->dev);
-err_put_entities:
-	cmx_machine_put_entities(machine);
 err_put_machine:
 	put_device(&machine->dev);
 	return ERR_PTR(err);
@@ -115,6 +132,5 @@ void cmx_machine_destroy(struct cmx_machine *machine)
 {
 	cmx_machine_del_entities(machine, machine->num_entities);
 	device_del(&machine->dev);
-	cmx_machine_put_entities(machine);
 	put_device(&machine->dev);
 }

@@ -319,24 +319,6 @@ int cmx_move_apply(struct cmx_cmd *cmd, size_t *budget)
 	return 0;
 }
 
-/* One transfer on the clock: neighbouring pieces with the same ends go together. */
-static int cmx_charge_flush(struct cmx_cmd *cmd, struct cmx_transfer *x, u64 *done)
-{
-	struct cmx_queue *q = cmd->queue;
-	int ret;
-
-	if (!x->messages)
-		return 0;
-	x->start = q->member->timeline->now;
-	ret = cmx_time_transfer(&q->member->timeline->servers, x);
-	if (ret)
-		return ret;
-	cmd->extrapolated |= cmx_time_extrapolated(x->bytes);
-	*done = max(*done, x->done);
-	*x = (struct cmx_transfer){};
-	return 0;
-}
-
 static u32 cmx_bo_entity(const struct cmx_span *span, u32 otherwise)
 {
 	return span->bo ? span->bo->entity->index : otherwise;
@@ -357,44 +339,44 @@ static void cmx_transfer_ends(const struct cmx_cmd *cmd, const struct cmx_ends *
 		x->initiator = x->from;
 }
 
-static int cmx_charge_add(struct cmx_cmd *cmd, const struct cmx_ends *ends, bool first,
-			  struct cmx_transfer *x, u64 *done)
+/* Neighbouring pieces with the same ends go as one transfer. */
+static int cmx_charge_add(struct cmx_cmd *cmd, const struct cmx_ends *ends, bool first)
 {
-	struct cmx_transfer next = {};
-	int ret;
+	struct cmx_legs *legs = &cmd->queue->member->timeline->legs;
+	struct cmx_transfer *last = cmx_legs_last(legs);
+	struct cmx_transfer x = { .messages = 1, .bytes = ends->len };
 
-	cmx_transfer_ends(cmd, ends, &next);
-	if (x->messages && (x->from != next.from || x->to != next.to)) {
-		ret = cmx_charge_flush(cmd, x, done);
-		if (ret)
-			return ret;
-	}
-	next.messages = x->messages + (first || !x->messages);
-	next.bytes = x->bytes + ends->len;
-	*x = next;
+	cmx_transfer_ends(cmd, ends, &x);
+	if (!last || last->from != x.from || last->to != x.to)
+		return cmx_legs_add(legs, &x);
+	last->messages += first;
+	last->bytes += x.bytes;
 	return 0;
 }
 
 /* A message without bytes still crosses the fabric. */
-static void cmx_charge_empty(struct cmx_cmd *cmd, struct cmx_transfer *x)
+static int cmx_charge_empty(struct cmx_cmd *cmd)
 {
-	x->from = cmd->queue->args.entity;
-	x->to = cmd->rq ? cmd->rq->args.entity : x->from;
-	x->initiator = x->from;
-	x->messages = 1;
+	struct cmx_transfer x = {
+		.initiator = cmd->queue->args.entity,
+		.from = cmd->queue->args.entity,
+		.to = cmd->rq ? cmd->rq->args.entity : cmd->queue->args.entity,
+		.messages = 1,
+	};
+
+	return cmx_legs_add(&cmd->queue->member->timeline->legs, &x);
 }
 
-int cmx_move_start(struct cmx_cmd *cmd, u64 *done, size_t *budget)
+int cmx_move_start(struct cmx_cmd *cmd, size_t *budget)
 {
 	struct cmx_vm *vm = &cmd->queue->obj.file->vm;
 	struct cmx_cursor c = {};
-	struct cmx_transfer x = {};
 	struct cmx_bytes bytes;
 	struct cmx_ends ends;
 	u32 spans = 0;
 	int ret = 0;
 
-	*done = cmd->queue->member->timeline->now;
+	cmx_legs_reset(&cmd->queue->member->timeline->legs);
 	guard(rwsem_read)(&vm->lock);
 	while (!ret && cmx_cmd_at(cmd, &c, &bytes)) {
 		bool first = !c.done;
@@ -405,22 +387,20 @@ int cmx_move_start(struct cmx_cmd *cmd, u64 *done, size_t *budget)
 		else
 			ret = bytes.len ? cmx_bytes_translate(vm, &bytes, &ends) : -EREMOTEIO;
 		if (!ret)
-			ret = cmx_charge_add(cmd, &ends, first, &x, done);
+			ret = cmx_charge_add(cmd, &ends, first);
 		if (!ret)
 			cmx_cursor_advance(cmd, &c, ends.len);
 	}
 	*budget -= min_t(size_t, *budget, (size_t)spans * CMX_SLOT_SIZE);
 	if (ret)
 		return ret;
-	if (!c.total)
-		cmx_charge_empty(cmd, &x);
 	/* One step took it to its end: the bytes lie in one mapping on either side. */
 	cmd->ends_known = spans == 1;
 	if (cmd->ends_known) {
 		cmd->ends = ends;
 		cmd->ends_generation = vm->generation;
 	}
-	return cmx_charge_flush(cmd, &x, done);
+	return c.total ? 0 : cmx_charge_empty(cmd);
 }
 
 int cmx_vm_read(struct cmx_vm *vm, u64 va, void *to, size_t len)

@@ -62,13 +62,12 @@ int cmx_bytes_move(struct cmx_vm *vm, const struct cmx_bytes *bytes, struct cmx_
 		   u64 *moved, size_t *budget);
 
 /*
- * cmx_move_start() - check that all of a command's bytes are mapped and charge them.
- * @done: out: when the last arrive
+ * cmx_move_start() - check that all of a command's bytes are mapped, and find its legs.
  * @budget: in, out: a slot for each translation counts against the slice
  *
- * Return: status or -EOVERFLOW.
+ * Return: status or -ENOMEM.
  */
-int cmx_move_start(struct cmx_cmd *cmd, u64 *done, size_t *budget);
+int cmx_move_start(struct cmx_cmd *cmd, size_t *budget);
 
 /*
  * cmx_move_apply() - move what is left of a command's bytes.

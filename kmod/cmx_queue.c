@@ -35,13 +35,27 @@ static void cmx_queue_abort_waiting(struct cmx_queue *q)
 	struct cmx_cmd *cmd;
 
 	list_for_each_entry(cmd, &q->inflight, link) {
-		if (cmd->phase != CMX_PHASE_START && cmd->phase != CMX_PHASE_WAIT)
+		if (cmd->phase != CMX_PHASE_START && cmd->phase != CMX_PHASE_HELD &&
+		    cmd->phase != CMX_PHASE_WAIT)
 			continue;
 		cmx_watch_cancel(&cmd->watch);
 		cmx_rq_unwait(cmd);
 		cmx_heap_remove(&tl->heap, &cmd->node);
 		cmd->status = UB_CR_WR_FLUSH_ERR;
 		cmx_cmd_complete_at(cmd, tl->now);
+	}
+}
+
+void cmx_queue_entity_down(struct cmx_queue *q)
+{
+	struct cmx_cmd *cmd;
+
+	list_for_each_entry(cmd, &q->inflight, link) {
+		if (cmd->phase != CMX_PHASE_WAIT)
+			continue;
+		cmx_watch_cancel(&cmd->watch);
+		cmx_rq_unwait(cmd);
+		cmx_cmd_entity_down(cmd);
 	}
 }
 
@@ -220,6 +234,28 @@ static int cmx_queue_check_class(struct cmx_file *file, const struct drm_cmx_que
 	return args->queue_class == CMX_QUEUE_UB ? cmx_queue_check_ub(file, args) : 0;
 }
 
+static int cmx_queue_check_planes(struct cmx_file *file, const struct drm_cmx_queue_create *args,
+				  const struct cmx_entity *entity)
+{
+	u32 all = GENMASK(entity->profile->planes - 1, 0);
+
+	if (args->planes & ~(all | CMX_PLANE_BIT_RDMA | CMX_PLANE_BIT_VPC))
+		return cmx_refuse(file, -EINVAL, "planes", args->planes, all, "no such plane");
+	if (args->planes & CMX_PLANE_BIT_RDMA && args->planes != CMX_PLANE_BIT_RDMA)
+		return cmx_refuse(file, -EINVAL, "planes", args->planes, CMX_PLANE_BIT_RDMA,
+				  "the RDMA plane goes with no other");
+	if (args->planes & CMX_PLANE_BIT_VPC && args->planes != CMX_PLANE_BIT_VPC)
+		return cmx_refuse(file, -EINVAL, "planes", args->planes, CMX_PLANE_BIT_VPC,
+				  "the VPC plane goes with no other");
+	if (args->planes == CMX_PLANE_BIT_RDMA && entity->kind != CMX_ENTITY_DIE)
+		return cmx_refuse(file, -EINVAL, "planes", args->planes, all,
+				  "only dies are on the RDMA plane");
+	if (args->planes == CMX_PLANE_BIT_VPC && entity->kind != CMX_ENTITY_SOCKET)
+		return cmx_refuse(file, -EINVAL, "planes", args->planes, all,
+				  "only sockets are on the VPC plane");
+	return 0;
+}
+
 static int cmx_queue_check(struct cmx_file *file, const struct drm_cmx_queue_create *args)
 {
 	struct cmx_entity *entity = cmx_entity_get(file->cdev->machine, args->entity);
@@ -237,9 +273,8 @@ static int cmx_queue_check(struct cmx_file *file, const struct drm_cmx_queue_cre
 		return cmx_refuse(file, -EINVAL, "priority", args->priority, 15, "too high");
 	if (args->flags)
 		return cmx_refuse(file, -EINVAL, "flags", args->flags, 0, "unknown flags");
-	if (args->pad)
-		return cmx_refuse(file, -EINVAL, "pad", args->pad, 0, "not zero");
-	return cmx_queue_check_class(file, args, entity);
+	return cmx_queue_check_planes(file, args, entity) ?:
+	       cmx_queue_check_class(file, args, entity);
 }
 
 static struct cmx_queue *cmx_queue_alloc(struct cmx_file *file,
@@ -334,6 +369,7 @@ static int cmx_queue_join(struct cmx_queue *q)
 	if (ret)
 		return ret == -EBUSY ? -EMFILE : ret;
 	member->doorbell_words = max(member->doorbell_words, q->args.doorbell / 64 + 1);
+	cmx_servers_restrict(&tl->servers, q->args.planes);
 	q->ordinal = tl->next_ordinal++;
 	tl->queues++;
 	cmx_queue_publish_state(q);
@@ -398,6 +434,7 @@ static u32 cmx_cmd_waiting(const struct cmx_cmd *cmd)
 {
 	switch (cmd->phase) {
 	case CMX_PHASE_START:
+	case CMX_PHASE_HELD:
 		return CMX_WAITING_NOTHING;
 	case CMX_PHASE_WAIT:
 		return cmx_cmd_header(cmd)->opcode == CMX_OP_WAIT ? CMX_WAITING_MEMORY :

@@ -6,6 +6,7 @@
 #include "cmx_cq.h"
 #include "cmx_drm.h"
 #include "cmx_heap.h"
+#include "cmx_leg.h"
 #include "cmx_move.h"
 #include "cmx_object.h"
 #include "cmx_ring.h"
@@ -88,8 +89,11 @@ struct cmx_queue {
 enum cmx_phase {
 	CMX_PHASE_CHAINED,	/* taken ahead, not started */
 	CMX_PHASE_START,	/* in the heap: to be issued */
+	CMX_PHASE_HELD,		/* to be issued when all earlier ones are complete */
 	CMX_PHASE_WAIT,		/* a WAIT that is not satisfied, a SEND without receiver */
 	CMX_PHASE_LAUNCH,	/* in the heap at its bound: waits for its outcome */
+	CMX_PHASE_FLOW,		/* in the heap: its transfers are being charged */
+	CMX_PHASE_LANDED,	/* done, and an earlier one is not: completes after that */
 	CMX_PHASE_COMPLETE,	/* in the heap: to take effect and complete */
 };
 
@@ -121,6 +125,8 @@ struct cmx_cmd {
 	struct cmx_launch *launch;
 	/** @start: when it was issued. */
 	u64 start;
+	/** @done: when it is done, by what was charged so far. */
+	u64 done;
 	/** @len: bytes moved. */
 	u64 len;
 	/** @imm: completion's immediate. */
@@ -143,6 +149,10 @@ struct cmx_cmd {
 	struct cmx_rq_entry recv;
 	/** @watch: comparison of a WAIT. */
 	struct cmx_watch watch;
+	/** @flow: CMX_PHASE_FLOW: transfer that is being charged. */
+	struct cmx_flow flow;
+	/** @legs: CMX_PHASE_FLOW: all of them. */
+	struct cmx_legs legs;
 };
 
 static inline struct cmx_queue *to_cmx_queue(struct cmx_object *obj)
@@ -163,9 +173,14 @@ void cmx_queue_pend(struct cmx_queue *q);
 int cmx_timeline_pump(struct cmx_timeline *tl);
 /* cmx_queue_fail() - to UB_QUEUE_ERROR; entries left will be flushed. */
 void cmx_queue_fail(struct cmx_queue *q, u32 status);
+/* cmx_queue_entity_down() - its entity went down: what it waits for cannot reach it. */
+void cmx_queue_entity_down(struct cmx_queue *q);
 /* cmx_cmd_finish() - @cmd is over at the clock's time: completion, next entry. */
 void cmx_cmd_finish(struct cmx_cmd *cmd);
-/* cmx_cmd_complete_at() - let @cmd take effect and complete at @time. */
+/*
+ * cmx_cmd_complete_at() - let @cmd take effect and complete at @time, or when the earlier
+ * ones of its queue are complete.
+ */
 void cmx_cmd_complete_at(struct cmx_cmd *cmd, u64 time);
 /* cmx_queue_chain() - take the next entry ahead if it is a launch; NULL: it is not. */
 struct cmx_cmd *cmx_queue_chain(struct cmx_queue *q);

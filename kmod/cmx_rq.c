@@ -295,6 +295,9 @@ int cmx_receive_start(struct cmx_cmd *cmd)
 		cmd->rq = cmx_rq_find(cmd);
 	if (!cmd->rq)
 		return cmx_receive_refuse(cmd, UB_CR_REM_OPERATION_ERR);
+	/* A message that has no way takes no receive entry. */
+	if (cmx_cmd_cut_off(cmd, cmd->rq->args.entity))
+		return 0;
 	return cmx_receive_match(cmd, cmd->rq);
 }
 

@@ -84,6 +84,29 @@ static bool cmx_timeline_rings(struct cmx_timeline *tl)
 	return any;
 }
 
+/* An entity that is down gets nothing any more: its queues' waits end now. */
+static void cmx_timeline_end_waits(struct cmx_timeline *tl)
+{
+	struct cmx_member *member;
+	struct cmx_queue *q;
+	unsigned long bit;
+
+	list_for_each_entry(member, &tl->members, link)
+		xa_for_each(&member->queues, bit, q)
+			if (!cmx_routes_entity_up(tl->servers.routes, q->args.entity))
+				cmx_queue_entity_down(q);
+}
+
+/* When the host changed the machine has nothing to do with virtual time. */
+static void cmx_timeline_take_routes(struct cmx_timeline *tl)
+{
+	cmx_servers_take_routes(&tl->servers);
+	if (tl->servers.charged)
+		tl->flags |= CMX_TIMELINE_NONDETERMINISTIC;
+	if (tl->servers.routes->entities_down)
+		cmx_timeline_end_waits(tl);
+}
+
 /* No events: work is elsewhere, or to come, or nothing can ever happen. */
 static int cmx_timeline_empty(struct cmx_timeline *tl)
 {
@@ -107,6 +130,10 @@ static int cmx_cmd_event(struct cmx_cmd *cmd, size_t *budget)
 		return cmx_cmd_start(cmd, budget);
 	case CMX_PHASE_LAUNCH:
 		return cmx_launch_settle(cmd, budget);
+	case CMX_PHASE_FLOW:
+		cmx_heap_remove(&cmd->queue->member->timeline->heap, &cmd->node);
+		cmx_cmd_flow(cmd);
+		return 0;
 	default:
 		return cmx_cmd_apply(cmd, budget);
 	}
@@ -161,7 +188,9 @@ static int cmx_member_step(struct cmx_member *member, size_t *budget)
 	if (cmx_node_is_unsettled(node))
 		return CMX_STEP_BLOCKED;
 	tl->now = max(tl->now, node->time);
+	tl->active = node;
 	ret = cmx_node_event(node, budget);
+	tl->active = NULL;
 	tl->partial = ret < 0 && cmx_node_has_begun(node) ? node : NULL;
 	return ret;
 }
@@ -174,6 +203,8 @@ int cmx_member_slice(struct cmx_member *member, struct cmx_actor *actor)
 
 	lockdep_assert_held(&tl->lock);
 	for (u32 i = 0; i < CMX_SLICE_EVENTS && budget; i++) {
+		if (unlikely(cmx_servers_are_stale(&tl->servers)) && !tl->partial)
+			cmx_timeline_take_routes(tl);
 		cmx_timeline_inbox(tl);
 		ret = cmx_timeline_pump(tl);
 		if (ret)

@@ -1,196 +1,201 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Store-and-forward is not modelled: a transfer holds the sender's and the receiver's
- * half port for the time its bytes take at the path's rate, begins when both are free,
- * and arrives a latency later.  docs/timing.md argues the terms.
+ * Every time on the clock is an amount divided by a rate, rounded up, or a constant.
+ * docs/timing.md argues the terms.
  */
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/nospec.h>
 #include <linux/overflow.h>
 #include <linux/sizes.h>
-#include <linux/slab.h>
 
+#include "cmx_entity.h"
 #include "cmx_time.h"
 
 #define CMX_PS_PER_S	1000000000000ULL
+#define CMX_PERMILLE_64	1000ULL
 
-int cmx_servers_init(struct cmx_servers *servers, struct cmx_machine *machine)
+/* Amounts below this times CMX_PS_PER_S fit. */
+#define CMX_PIECE_SHIFT	24
+
+/*
+ * amount * 10^12 / rate in 64-bit steps: the amount is so many pieces and a rest, and a
+ * piece takes so long and leaves a remainder.  A general division by 128 bits is slow where
+ * the machine has none.
+ */
+static u64 cmx_time_long(u64 amount, u64 rate)
 {
-	u32 n = DIV_ROUND_UP(machine->num_entities, CMX_SERVER_BLOCK);
+	u64 piece = CMX_PS_PER_S << CMX_PIECE_SHIFT;
+	u64 pieces = amount >> CMX_PIECE_SHIFT, rest = amount & (BIT_ULL(CMX_PIECE_SHIFT) - 1);
+	u64 each = div64_u64(piece, rate), left = piece - each * rate, time;
 
-	servers->machine = machine;
-	servers->blocks = kcalloc(n, sizeof(*servers->blocks), GFP_KERNEL_ACCOUNT);
-	return servers->blocks ? 0 : -ENOMEM;
-}
-
-void cmx_servers_fini(struct cmx_servers *servers)
-{
-	u32 n = DIV_ROUND_UP(servers->machine->num_entities, CMX_SERVER_BLOCK);
-
-	for (u32 i = 0; servers->blocks && i < n; i++)
-		kfree(servers->blocks[i]);
-	kfree(servers->blocks);
-}
-
-static struct cmx_server *cmx_server(struct cmx_servers *servers, u32 entity)
-{
-	struct cmx_server **block = &servers->blocks[entity / CMX_SERVER_BLOCK];
-
-	/*
-	 * Half a page that may not fail: a command that touches several entities has
-	 * charged some when it comes to the next, and cannot be tried again.
-	 */
-	if (!*block)
-		*block = kcalloc(CMX_SERVER_BLOCK, sizeof(**block),
-				 GFP_KERNEL_ACCOUNT | __GFP_NOFAIL);
-	return *block + entity % CMX_SERVER_BLOCK;
+	if (check_mul_overflow(pieces, left, &left) ||
+	    check_add_overflow(left, rest * CMX_PS_PER_S, &left)) {
+		/* The division below faults on some machines when its result does not fit. */
+		if (div64_u64(amount, rate) >= U64_MAX / CMX_PS_PER_S - 1)
+			return U64_MAX;
+		return mul_u64_u64_div_u64(amount, CMX_PS_PER_S, rate) + 1;
+	}
+	if (check_mul_overflow(pieces, each, &time) ||
+	    check_add_overflow(time, div64_u64(left, rate) + 1, &time))
+		return U64_MAX;
+	return time;
 }
 
 /* Rounded up: a finite rate never moves bytes in no time. */
-static u64 cmx_time_of(u64 amount, u64 rate)
+u64 cmx_time_of(u64 amount, u64 rate)
 {
-	/* The division below faults on some machines when its result does not fit. */
-	if (div64_u64(amount, rate) >= U64_MAX / CMX_PS_PER_S - 1)
-		return U64_MAX;
-	return amount ? mul_u64_u64_div_u64(amount, CMX_PS_PER_S, rate) + 1 : 0;
+	if (!amount)
+		return 0;
+	if (likely(amount < BIT_ULL(CMX_PIECE_SHIFT)))
+		return div64_u64(amount * CMX_PS_PER_S, rate) + 1;
+	return cmx_time_long(amount, rate);
 }
 
-static enum cmx_path_kind cmx_path_between(const struct cmx_entity *a, const struct cmx_entity *b)
+void cmx_rate_init(struct cmx_rate *r, u64 rate)
 {
-	bool far = a->node != b->node;
+	u64 left = 0, inverse = 0;
 
-	if (a == b)
-		return CMX_PATH_LOCAL;
-	if (a->kind == CMX_ENTITY_SOCKET && b->kind == CMX_ENTITY_SOCKET)
-		return CMX_PATH_CPU_CPU;
-	if (a->kind == CMX_ENTITY_SOCKET || b->kind == CMX_ENTITY_SOCKET)
-		return far ? CMX_PATH_CPU_INTER : CMX_PATH_CPU_INTRA;
-	if (far)
-		return CMX_PATH_NPU_INTER;
-	return a->npu == b->npu ? CMX_PATH_SIBLING : CMX_PATH_NPU_INTRA;
+	r->rate = max(rate, 1ULL);
+	r->shift = fls64(r->rate) - 1;
+	/* (2^(64 + shift) - 1) / rate, a bit at a time. */
+	for (u32 i = 0; i < 64 + r->shift; i++) {
+		bool over = left >> 63;
+
+		left = left << 1 | 1;
+		inverse <<= 1;
+		if (over || left >= r->rate) {
+			left -= r->rate;
+			inverse |= 1;
+		}
+	}
+	r->inverse = inverse;
 }
 
-static u64 cmx_mem_rate(const struct cmx_entity *entity)
+/*
+ * With 2^shift <= rate the product misses the quotient by less than 1: the amount is below
+ * 2^64, and so is what the inverse lost.
+ */
+u64 cmx_time_at(u64 amount, const struct cmx_rate *r)
 {
-	return entity->kind == CMX_ENTITY_DIE ? entity->profile->hbm_rate :
-						entity->profile->socket_mem_rate;
+	u64 n, quotient;
+
+	if (!amount)
+		return 0;
+	if (unlikely(amount >= BIT_ULL(CMX_PIECE_SHIFT)))
+		return cmx_time_long(amount, r->rate);
+	n = amount * CMX_PS_PER_S;
+	quotient = mul_u64_u64_shr(n, r->inverse, 64) >> r->shift;
+	return quotient + 1 + (n - quotient * r->rate >= r->rate);
 }
 
-static int cmx_mem_charge(struct cmx_server *server, const struct cmx_entity *entity, u64 begin,
-			  u64 bytes, u64 *end)
+u64 cmx_time_part(u64 rate, u64 num, u64 den)
 {
-	if (check_add_overflow(max(server->mem, begin), cmx_time_of(bytes, cmx_mem_rate(entity)),
-			       end))
-		return -EOVERFLOW;
-	server->mem = *end;
-	return 0;
+	u64 times, product;
+
+	if (!check_mul_overflow(rate, num, &product))
+		return div64_u64(product, den);
+	times = div64_u64(num, den);
+	if (times * den == num)
+		return rate * times;
+	return mul_u64_u64_div_u64(rate, num, den);
 }
 
-/* Inside one entity: every byte is read and written by the same memory. */
-static int cmx_time_local(struct cmx_transfer *x, struct cmx_server *server,
-			  const struct cmx_entity *entity)
+/* What users get of a UB rate: the longer header to another node takes its share. */
+static void cmx_speeds_pair(u64 rate, const struct cmx_profile *p, struct cmx_rate pair[2])
 {
-	u64 end;
-
-	if (cmx_mem_charge(server, entity, x->start, 2 * x->bytes, &end) ||
-	    check_add_overflow(end, entity->profile->write[CMX_PATH_LOCAL].latency_ps, &x->done))
-		return -EOVERFLOW;
-	return 0;
+	cmx_rate_init(&pair[0], rate);
+	cmx_rate_init(&pair[1], cmx_time_part(rate, p->far_permille, CMX_PERMILLE_64));
 }
 
-static int cmx_time_wire(struct cmx_transfer *x, u64 *tx, u64 *rx,
-			 const struct cmx_path_speed *speed, u64 message_ps, u64 *begin)
+static void cmx_speeds_links(struct cmx_speeds *speeds, const struct cmx_profile *p)
 {
-	u64 hold = cmx_time_of(x->bytes, speed->rate), extra, end;
+	const u64 raw[CMX_ENTITY_KINDS] = { p->die_port_rate, p->socket_port_rate };
+	struct cmx_rate l2[2];
 
-	*begin = max3(x->start, *tx, *rx);
-	if (check_mul_overflow((u64)x->messages - 1, message_ps, &extra) ||
-	    check_add_overflow(hold, extra, &hold) || check_add_overflow(*begin, hold, &end) ||
-	    check_add_overflow(end, speed->latency_ps, &x->done))
-		return -EOVERFLOW;
-	*tx = end;
-	*rx = end;
-	return 0;
+	for (u32 kind = 0; kind < CMX_ENTITY_KINDS; kind++) {
+		cmx_speeds_pair(cmx_time_part(div_u64(raw[kind], p->planes), p->wire_permille,
+					      CMX_PERMILLE_64), p, speeds->link[kind]);
+		for (u32 far = 0; far < 2; far++)
+			cmx_rate_init(&speeds->port[kind][far],
+				      speeds->link[kind][far].rate * p->planes);
+	}
+	cmx_speeds_pair(cmx_time_part(p->l2_link_rate, p->wire_permille, CMX_PERMILLE_64), p, l2);
+	speeds->l2_link = l2[1].rate;
+	cmx_rate_init(&speeds->trunk, speeds->l2_link * p->planes * p->l2_per_plane);
 }
 
-static int cmx_time_remote(struct cmx_transfer *x, struct cmx_server *from, struct cmx_server *to,
-			   const struct cmx_entity *a, const struct cmx_entity *b)
-{
-	const struct cmx_profile *p = a->profile;
-	enum cmx_path_kind kind = cmx_path_between(a, b);
-	bool read = x->initiator == x->to;
-	const struct cmx_path_speed *speed = read ? &p->read[kind] : &p->write[kind];
-	bool sibling = kind == CMX_PATH_SIBLING;
-	u64 begin, source, sink;
-	int ret;
+/* There and back: one L1 chip inside a node; L1, L2 and L1 between two. */
+static const u32 cmx_passes[2] = { 2, 6 };
 
-	ret = cmx_time_wire(x, sibling ? &to->die : &from->tx, sibling ? &to->die : &to->rx, speed,
-			    p->message_ps, &begin);
-	if (ret || cmx_mem_charge(from, a, begin, x->bytes, &source) ||
-	    cmx_mem_charge(to, b, begin, x->bytes, &sink) ||
-	    check_add_overflow(max(source, sink), speed->latency_ps, &source))
-		return -EOVERFLOW;
-	x->done = max(x->done, source);
-	return 0;
+static void cmx_speeds_latencies(struct cmx_speeds *speeds, const struct cmx_profile *p)
+{
+	const u64 base[2][2] = {
+		{ p->die_read_base_ps, p->socket_read_base_ps },
+		{ p->die_write_base_ps, p->socket_write_base_ps },
+	};
+	const u64 pass[2] = { p->read_pass_ps, p->write_pass_ps };
+	const u64 sibling[2] = { p->sibling_read_ps, p->sibling_write_ps };
+
+	for (u32 i = 0; i < 8; i++) {
+		u32 write = i >> 2, socket = i >> 1 & 1, far = i & 1;
+
+		speeds->latency[CMX_WAY_LOCAL][write][socket][far] = p->local_ps;
+		speeds->latency[CMX_WAY_SIBLING][write][socket][far] = sibling[write];
+		speeds->latency[CMX_WAY_UB][write][socket][far] =
+			base[write][socket] + pass[write] * cmx_passes[far];
+		speeds->latency[CMX_WAY_RDMA][write][socket][far] = p->rdma_ps;
+		speeds->latency[CMX_WAY_VPC][write][socket][far] = p->vpc_ps;
+	}
 }
 
-int cmx_time_transfer(struct cmx_servers *servers, struct cmx_transfer *x)
+void cmx_speeds_init(struct cmx_speeds *speeds, const struct cmx_profile *profile)
 {
-	const struct cmx_entity *a = servers->machine->entities[x->from];
-	const struct cmx_entity *b = servers->machine->entities[x->to];
-	struct cmx_server *from = cmx_server(servers, x->from);
-	struct cmx_server *to = cmx_server(servers, x->to);
-
-	if (a == b)
-		return cmx_time_local(x, from, a);
-	return cmx_time_remote(x, from, to, a, b);
+	cmx_rate_init(&speeds->mem[CMX_ENTITY_DIE], profile->hbm_rate);
+	cmx_rate_init(&speeds->mem[CMX_ENTITY_SOCKET], profile->socket_mem_rate);
+	cmx_rate_init(&speeds->local[CMX_ENTITY_DIE], profile->hbm_rate / 2);
+	cmx_rate_init(&speeds->local[CMX_ENTITY_SOCKET], profile->socket_mem_rate / 2);
+	cmx_rate_init(&speeds->sibling, profile->sibling_rate);
+	cmx_rate_init(&speeds->rdma, profile->rdma_rate);
+	cmx_rate_init(&speeds->vpc, profile->vpc_rate);
+	cmx_speeds_links(speeds, profile);
+	cmx_speeds_pair(profile->die_read_rate, profile, speeds->read);
+	cmx_speeds_pair(profile->die_write_rate, profile, speeds->write);
+	cmx_speeds_pair(profile->socket_write_rate, profile, speeds->intake);
+	cmx_speeds_latencies(speeds, profile);
 }
 
 /* amount / (rate * cores / all * permille / 1000), rounded up. */
 static u64 cmx_time_cores(u64 amount, u64 rate, u32 cores, u32 all, u32 permille)
 {
-	u64 effective = mul_u64_u64_div_u64(rate, (u64)cores * permille, (u64)all * 1000);
+	u64 effective;
 
-	return amount ? cmx_time_of(amount, max(effective, 1ULL)) : 0;
+	if (!amount)
+		return 0;
+	effective = cmx_time_part(rate, (u64)cores * permille, (u64)all * CMX_PERMILLE_64);
+	return cmx_time_of(amount, max(effective, 1ULL));
 }
 
-int cmx_time_launch(struct cmx_servers *servers, u32 entity, u32 cube, u32 vector,
-		    const struct cmx_cost *cost, u64 start, u64 *done)
+int cmx_time_launch(const struct cmx_profile *profile, u32 cube, u32 vector,
+		    const struct cmx_cost *cost, struct cmx_launch_time *time)
 {
-	const struct cmx_entity *e = servers->machine->entities[entity];
-	const struct cmx_profile *p = e->profile;
-	struct cmx_server *server = cmx_server(servers, entity);
 	u32 eff = array_index_nospec(cost->efficiency, CMX_EFF_CLASSES);
 	u32 ops = array_index_nospec(cost->op_class, CMX_OPS_CLASSES);
-	u64 compute, begin, mem, end;
+	u64 mem;
 
-	compute = max(cmx_time_cores(cost->cube_ops, p->cube_rate[ops], cube,
-				     p->cube_cores, p->compute_permille[eff]),
-		      cmx_time_cores(cost->vector_ops, p->vector_rate, vector, p->vector_cores,
-				     p->compute_permille[eff]));
-	mem = cmx_time_cores(cost->mem_bytes, p->hbm_rate, 1, 1, p->mem_permille[eff]);
-	if (check_add_overflow(start, p->launch_ps, &begin) ||
-	    check_add_overflow(begin, compute, &end) ||
-	    check_add_overflow(max(begin, server->mem), mem, &mem))
-		return -EOVERFLOW;
-	if (cost->mem_bytes)
-		server->mem = mem;
-	*done = cost->mem_bytes ? max(end, mem) : end;
-	return 0;
+	time->overhead = profile->launch_ps;
+	time->compute = max(cmx_time_cores(cost->cube_ops, profile->cube_rate[ops], cube,
+					   profile->cube_cores, profile->compute_permille[eff]),
+			    cmx_time_cores(cost->vector_ops, profile->vector_rate, vector,
+					   profile->vector_cores, profile->compute_permille[eff]));
+	time->mem_rate = max(cmx_time_part(profile->hbm_rate, profile->mem_permille[eff],
+					   CMX_PERMILLE_64), 1ULL);
+	mem = cmx_time_of(cost->mem_bytes, time->mem_rate);
+	return check_add_overflow(time->overhead, max(time->compute, mem), &time->total) ?
+	       -EOVERFLOW : 0;
 }
 
-u64 cmx_time_issue(const struct cmx_servers *servers)
-{
-	return servers->machine->profile->issue_ps;
-}
-
-u64 cmx_time_launch_overhead(const struct cmx_servers *servers)
-{
-	return servers->machine->profile->launch_ps;
-}
-
-/* The paths were fitted on 512 bytes (latency) and on large transfers (rate). */
+/* The constants were fitted on 512 bytes (latency) and on large transfers (rate). */
 bool cmx_time_extrapolated(u64 bytes)
 {
 	return bytes > SZ_4G;

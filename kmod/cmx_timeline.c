@@ -16,6 +16,7 @@
 /* All timelines: for removal of the device and for debugfs. */
 static DEFINE_MUTEX(cmx_timelines_lock);
 static LIST_HEAD(cmx_timelines);
+static atomic_t cmx_timeline_ids;
 
 static void cmx_timeline_init_lists(struct cmx_timeline *tl)
 {
@@ -41,6 +42,7 @@ struct cmx_timeline *cmx_timeline_create(struct cmx_device *cdev, u32 flags)
 	}
 	kref_init(&tl->ref);
 	cmx_timeline_init_lists(tl);
+	tl->id = atomic_inc_return(&cmx_timeline_ids);
 	tl->flags = flags;
 	tl->next_batch = 1;
 	drm_dev_get(&cdev->drm);
@@ -57,10 +59,12 @@ static void cmx_timeline_free(struct kref *ref)
 
 	mutex_lock(&cmx_timelines_lock);
 	list_del(&tl->all);
+	cmx_totals_keep(&tl->cdev->machine->totals, &tl->servers, tl->now);
 	mutex_unlock(&cmx_timelines_lock);
 	cmx_cmd_cache_fini(tl);
 	cmx_heap_fini(&tl->heap);
 	cmx_servers_fini(&tl->servers);
+	cmx_legs_free(&tl->legs);
 	mutex_destroy(&tl->lock);
 	drm_dev_put(&tl->cdev->drm);
 	kfree(tl);
@@ -95,6 +99,36 @@ void cmx_timelines_kick(struct cmx_device *cdev)
 	list_for_each_entry(tl, &cmx_timelines, all)
 		if (tl->cdev == cdev)
 			cmx_timeline_kick(tl);
+	mutex_unlock(&cmx_timelines_lock);
+}
+
+void cmx_timelines_kick_machine(const struct cmx_machine *machine)
+{
+	struct cmx_timeline *tl;
+
+	mutex_lock(&cmx_timelines_lock);
+	list_for_each_entry(tl, &cmx_timelines, all)
+		if (tl->cdev->machine == machine)
+			cmx_timeline_kick(tl);
+	mutex_unlock(&cmx_timelines_lock);
+}
+
+/* The list's lock keeps a timeline from being counted twice, or not at all, as it goes. */
+void cmx_timelines_count(struct cmx_machine *machine, struct cmx_counters *sum)
+{
+	struct cmx_timeline *tl;
+
+	mutex_lock(&cmx_timelines_lock);
+	cmx_totals_add(&machine->totals, sum);
+	list_for_each_entry(tl, &cmx_timelines, all) {
+		if (tl->cdev->machine != machine)
+			continue;
+		mutex_lock(&tl->lock);
+		cmx_counters_add(sum, &tl->servers);
+		cmx_counters_add_time(sum, tl->now, tl->now);
+		sum->timelines++;
+		mutex_unlock(&tl->lock);
+	}
 	mutex_unlock(&cmx_timelines_lock);
 }
 

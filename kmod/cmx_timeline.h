@@ -10,13 +10,17 @@
 #include <linux/wait.h>
 #include <linux/xarray.h>
 
+#include "cmx_drm.h"
 #include "cmx_heap.h"
+#include "cmx_leg.h"
 #include "cmx_object.h"
-#include "cmx_time.h"
+#include "cmx_server.h"
 #include "cmx_watch.h"
 
+struct cmx_counters;
 struct cmx_cq;
 struct cmx_device;
+struct cmx_machine;
 struct cmx_queue;
 struct seq_file;
 
@@ -39,6 +43,10 @@ struct cmx_timeline {
 	struct list_head all;
 	/** @lock: protects everything below unless said otherwise. */
 	struct mutex lock;
+	/** @id: number in traces. */
+	u32 id;
+	/** @active: event that is being carried out, or NULL. */
+	struct cmx_heap_node *active;
 	/** @flags: CMX_TIMELINE_*. */
 	u32 flags;
 	/** @next_ordinal: number of the next queue. */
@@ -53,6 +61,10 @@ struct cmx_timeline {
 	struct cmx_heap_node *partial;
 	/** @servers: when resources are free. */
 	struct cmx_servers servers;
+	/** @flow: what is being charged and never had to wait. */
+	struct cmx_flow flow;
+	/** @legs: legs of the command that is being issued. */
+	struct cmx_legs legs;
 	/** @members: struct cmx_member by their @link; changed under @kick_lock too. */
 	struct list_head members;
 	/** @actors: actors of all members. */
@@ -206,6 +218,10 @@ void cmx_member_kick(struct cmx_member *member);
 void cmx_timeline_kick(struct cmx_timeline *tl);
 /* cmx_timelines_kick() - the same for all timelines of a device. */
 void cmx_timelines_kick(struct cmx_device *cdev);
+/* cmx_timelines_kick_machine() - the same for all timelines of a machine. */
+void cmx_timelines_kick_machine(const struct cmx_machine *machine);
+/* cmx_timelines_count() - add up what timelines of a machine counted, past ones included. */
+void cmx_timelines_count(struct cmx_machine *machine, struct cmx_counters *sum);
 void cmx_timeline_show(struct seq_file *m);
 
 /* cmx_member_publish() - status page: time, flags, need_wakeup. */

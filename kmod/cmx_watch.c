@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/err.h>
 
+#include "cmx_file.h"
+#include "cmx_launch.h"
+#include "cmx_queue.h"
 #include "cmx_timeline.h"
 #include "cmx_vm.h"
 #include "cmx_watch.h"
@@ -115,12 +118,36 @@ static struct rb_node *cmx_watch_first(struct cmx_bo *bo, u64 offset)
 	return best;
 }
 
+/* The event @tl carries out: a command, a record of a launch, or none. */
+static void cmx_writer_find(struct cmx_writer *by, struct cmx_timeline *tl)
+{
+	const struct cmx_heap_node *node = tl->active;
+	const struct cmx_parcel *parcel;
+	const struct cmx_queue *q;
+
+	*by = (struct cmx_writer){};
+	if (!node)
+		return;
+	by->timeline = tl->id;
+	by->index = node->index;
+	if (node->type == CMX_NODE_PARCEL) {
+		parcel = container_of(node, struct cmx_parcel, node);
+		by->uasid = parcel->member->obj.file->uasid;
+		by->queue = parcel->queue;
+	} else {
+		q = container_of(node, struct cmx_cmd, node)->queue;
+		by->uasid = q->obj.file->uasid;
+		by->queue = q->obj.handle;
+	}
+}
+
 static void cmx_watch_fire(struct cmx_watch *watch, struct cmx_timeline *from, u64 time)
 {
 	struct cmx_timeline *to = watch->timeline;
 
 	rb_erase_cached(&watch->rb, &watch->bo->watches);
 	watch->time = time;
+	cmx_writer_find(&watch->by, from);
 	watch->foreign = to != from;
 	spin_lock(&to->inbox_lock);
 	list_add_tail(&watch->inbox, &to->inbox);

@@ -11,6 +11,18 @@ struct cmx_bo;
 struct cmx_timeline;
 struct cmx_vm;
 
+/** struct cmx_writer - the command that wrote a word; all zero: the host did. */
+struct cmx_writer {
+	/** @timeline: number of its timeline. */
+	u32 timeline;
+	/** @uasid: its client. */
+	u32 uasid;
+	/** @queue: handle of its queue. */
+	u32 queue;
+	/** @index: its first slot. */
+	u32 index;
+};
+
 /**
  * struct cmx_watch - a comparison that waits to become true.
  *
@@ -38,6 +50,8 @@ struct cmx_watch {
 	u64 value;
 	/** @time: when it was satisfied. */
 	u64 time;
+	/** @by: who satisfied it. */
+	struct cmx_writer by;
 	/** @cond: enum cmx_cond. */
 	u32 cond;
 	/** @foreign: satisfied from another timeline. */

@@ -11,7 +11,9 @@ CMXDRV_PC := $(B)/lib/pkgconfig/cmxdrv.pc
 # What a program of the tree needs: the headers, and libdrm's drm.h.
 CMXDRV_CPPFLAGS := -Ilibcmxdrv/include $(shell pkg-config --cflags libdrm 2>/dev/null || \
 	echo -I/usr/include/libdrm)
-CMXDRV_LIBS := -ldrm -ldl -lpthread
+CMXDRV_NL_CFLAGS := $(shell pkg-config --cflags libnl-genl-3.0 2>/dev/null || \
+	echo -I/usr/include/libnl3)
+CMXDRV_LIBS := -ldrm -lnl-genl-3 -lnl-3 -ljansson -ldl -lpthread
 
 LIBCMXDRV_SO := $(B)/lib/libcmxdrv.so
 LIBCMXDRV_A := $(B)/lib/libcmxdrv.a
@@ -19,7 +21,7 @@ LIBCMXDRV_A := $(B)/lib/libcmxdrv.a
 OBJS_ALL += $(CMXDRV_OBJS)
 LIB_ALL += $(LIBCMXDRV_SO) $(LIBCMXDRV_A) $(CMXDRV_PC)
 
-$(CMXDRV_OBJS): CPPFLAGS += $(CMXDRV_CPPFLAGS) -DCMXDRV_VERSION='"$(CMXDRV_VERSION)"'
+$(CMXDRV_OBJS): CPPFLAGS += $(CMXDRV_CPPFLAGS) $(CMXDRV_NL_CFLAGS) -DCMXDRV_VERSION='"$(CMXDRV_VERSION)"'
 
 $(B)/lib/$(CMXDRV_SONAME): private LDLIBS += $(CMXDRV_LIBS)
 $(B)/lib/$(CMXDRV_SONAME): $(CMXDRV_OBJS) libcmxdrv/libcmxdrv.map

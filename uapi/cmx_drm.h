@@ -41,10 +41,10 @@ extern "C" {
  * and a fence may not depend on those.  Synchronisation is 64-bit values in memory,
  * completion rings, poll() and events.
  *
- * History: 1.0 first version.
+ * History: 1.0 first version; 1.1 planes of a queue, CMX_OP_DELAY, CMX_CR_ENTITY_DOWN.
  */
 #define CMX_ABI_MAJOR		1
-#define CMX_ABI_MINOR		0
+#define CMX_ABI_MINOR		1
 #define CMX_RING_VERSION	1
 
 /** enum drm_cmx_ioctl_id - ioctl numbers, append only. */
@@ -145,6 +145,7 @@ struct drm_cmx_info {
 #define CMX_CAP_RECORD		(1ULL << 5)	/* remote traffic recorded by launches */
 #define CMX_CAP_RQ		(1ULL << 6)	/* receive rings: SEND and WRITE_IMM */
 #define CMX_CAP_SEGMENT		(1ULL << 7)	/* exported segments and tokens */
+#define CMX_CAP_PLANES		(1ULL << 8)	/* queues that choose their planes */
 
 /** struct drm_cmx_info_device - the machine. */
 struct drm_cmx_info_device {
@@ -550,6 +551,8 @@ enum cmx_status {
 	CMX_CR_RECORD_ERR = 66,
 	/** @CMX_CR_TIME_OVERFLOW: the virtual clock would pass 2^64 - 1 ps. */
 	CMX_CR_TIME_OVERFLOW = 67,
+	/** @CMX_CR_ENTITY_DOWN: the entity of the queue is down. */
+	CMX_CR_ENTITY_DOWN = 68,
 };
 
 /* ---------------------------------------------------------------------- entries */
@@ -572,6 +575,8 @@ enum cmx_opcode {
 	CMX_OP_TIMESTAMP = 0xa2,
 	/** @CMX_OP_BARRIER: struct cmx_entry_sync: waits for all earlier entries. */
 	CMX_OP_BARRIER = 0xa3,
+	/** @CMX_OP_DELAY: struct cmx_entry_delay: takes a time of the client's choice. */
+	CMX_OP_DELAY = 0xa4,
 	/** @CMX_OP_LAUNCH: struct cmx_entry_launch, stream queues only. */
 	CMX_OP_LAUNCH = 0xb0,
 };
@@ -815,6 +820,16 @@ struct cmx_entry_sync {
 	__u64 reserved[5];
 };
 
+/** struct cmx_entry_delay - CMX_OP_DELAY: what a host or a library takes, on the clock. */
+struct cmx_entry_delay {
+	/** @header: see struct cmx_entry_header. */
+	struct cmx_entry_header header;
+	/** @ps: picoseconds from issue to completion, at most 2^63. */
+	__u64 ps;
+	/** @reserved: must be zero. */
+	__u64 reserved[5];
+};
+
 /** enum cmx_efficiency - share of peak a launch reaches; values are in the profile. */
 enum cmx_efficiency {
 	/** @CMX_EFF_GEMM: dense matrix products. */
@@ -1011,6 +1026,9 @@ enum drm_cmx_queue_class {
 	CMX_QUEUE_UB,
 };
 
+#define CMX_PLANE_BIT_RDMA	(1U << 16)	/* the RDMA plane */
+#define CMX_PLANE_BIT_VPC	(1U << 17)	/* the VPC plane */
+
 /** struct drm_cmx_queue_create - create a queue on an entity.  EMFILE: too many. */
 struct drm_cmx_queue_create {
 	/** @timeline: timeline handle, 0: the default one. */
@@ -1043,8 +1061,12 @@ struct drm_cmx_queue_create {
 	__u32 rnr_retry;
 	/** @err_timeout: 0 to 31: 4.096 us << n (CMX_QUEUE_UB). */
 	__u32 err_timeout;
-	/** @pad: must be zero. */
-	__u32 pad;
+	/**
+	 * @planes: what its transfers go over: bits of UB planes, CMX_PLANE_BIT_RDMA (dies
+	 * only) or CMX_PLANE_BIT_VPC (sockets only); 0: all UB planes, and the link between
+	 * the two dies of an NPU.  (1.0 had a field here that had to be zero.)
+	 */
+	__u32 planes;
 	/** @handle: out. */
 	__u32 handle;
 	/** @doorbell: out: bit in the timeline's doorbell page. */

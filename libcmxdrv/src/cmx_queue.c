@@ -35,8 +35,7 @@ static int queue_check(const struct cmx_queue_desc *desc)
 	if (desc->flags & ~CMX_SUBMIT_LOCKED)
 		return cmx_fail(-EINVAL, "flags", desc->flags, CMX_SUBMIT_LOCKED,
 				"queue: unknown flags %#x", desc->flags);
-	if (desc->pad || desc->reserved[0] || desc->reserved[1] || desc->reserved[2] ||
-	    desc->reserved[3])
+	if (desc->reserved[0] || desc->reserved[1] || desc->reserved[2] || desc->reserved[3])
 		return cmx_fail(-EINVAL, "reserved", 1, 0, "queue: a reserved field is not zero");
 	return 0;
 }
@@ -61,6 +60,7 @@ static int queue_create_handle(struct cmx_ctx *ctx, const struct cmx_queue_desc 
 		.priority = desc->priority,
 		.rnr_retry = desc->rnr_retry,
 		.err_timeout = desc->err_timeout,
+		.planes = desc->planes,
 	};
 	return cmx_ctx_ioctl(ctx, DRM_IOCTL_CMX_QUEUE_CREATE, create, "QUEUE_CREATE");
 }

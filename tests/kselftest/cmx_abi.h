@@ -117,6 +117,7 @@ union abi_entry {
 	struct cmx_entry_wait wait;
 	struct cmx_entry_signal signal;
 	struct cmx_entry_sync sync;
+	struct cmx_entry_delay delay;
 	struct cmx_entry_launch launch;
 };
 

@@ -404,6 +404,21 @@ TEST_F(entries, timestamp)
 	EXPECT_EQ(self->world.clock.status->now_ps, self->cqe.time_ps);
 }
 
+/* Takes what it says, to the picosecond, and what is behind it waits. */
+TEST_F(entries, delay)
+{
+	__u64 start = self->world.clock.status->now_ps;
+
+	abi_entry_sync(&self->entry, CMX_OP_DELAY, 0);
+	self->entry.delay.ps = 123456789;
+	EXPECT_DONE(&self->world.stream, 0);
+	EXPECT_EQ(start + 123456789, self->cqe.time_ps);
+	EXPECT_EQ(start + 123456789, self->world.clock.status->now_ps);
+	self->entry.delay.ps = 0;
+	EXPECT_DONE(&self->world.ub, 0);
+	EXPECT_EQ(start + 123456789, self->cqe.time_ps);
+}
+
 /* A barrier behind overlapping copies is as late as the last of them. */
 TEST_F(entries, overlap_and_barrier)
 {

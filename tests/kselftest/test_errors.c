@@ -30,6 +30,7 @@ enum base {
 	SIGNAL,
 	TIMESTAMP,
 	BARRIER,
+	DELAY,
 	NOP,
 	WRITE,
 	READ,
@@ -44,8 +45,8 @@ enum base {
 };
 
 static const char * const base_names[NUM_BASES] = {
-	"COPY", "COPY_2D", "COPY_SG", "FILL", "WAIT", "SIGNAL", "TIMESTAMP", "BARRIER", "NOP",
-	"WRITE", "READ", "INLINE", "GATHER", "NOTIFY", "FADD", "CAS", "SEND", "LAUNCH",
+	"COPY", "COPY_2D", "COPY_SG", "FILL", "WAIT", "SIGNAL", "TIMESTAMP", "BARRIER", "DELAY",
+	"NOP", "WRITE", "READ", "INLINE", "GATHER", "NOTIFY", "FADD", "CAS", "SEND", "LAUNCH",
 };
 
 FIXTURE(errors) {
@@ -144,6 +145,10 @@ static void make(union abi_entry *entry, enum base base)
 		return abi_entry_sync(entry, CMX_OP_TIMESTAMP, DST);
 	case BARRIER:
 		return abi_entry_sync(entry, CMX_OP_BARRIER, 0);
+	case DELAY:
+		abi_entry_sync(entry, CMX_OP_DELAY, 0);
+		entry->delay.ps = 1000;
+		break;
 	case NOP:
 		return abi_entry_sync(entry, UB_OP_NOP, 0);
 	case LAUNCH:
@@ -369,6 +374,10 @@ static const struct bad bads[] = {
 	BAD(TIMESTAMP, sync.va, RO_VA, LOC_ACC),
 	BAD(BARRIER, sync.va, DST, LOC_OP),
 	BAD(BARRIER, sync.reserved[0], 1, LOC_OP),
+	BAD(DELAY, delay.ps, (1ULL << 63) + 1, LOC_LEN),
+	BAD(DELAY, delay.ps, ~0ULL, LOC_LEN),
+	BAD(DELAY, delay.reserved[0], 1, LOC_OP),
+	BAD(DELAY, delay.reserved[4], 1ULL << 63, LOC_OP),
 	BAD(NOP, sync.va, DST, LOC_OP),
 	BAD(NOP, sync.reserved[4], 1, LOC_OP),
 	BAD(WRITE, rma.pad[0], 1, LOC_OP),
@@ -549,7 +558,7 @@ TEST_F(errors, opcodes)
 {
 	struct abi_ring *queues[] = { &self->world.stream, &self->world.sdma, &self->world.ub };
 	static const __u8 unknown[] = { 0x03, 0x0f, 0x11, 0x27, 0x43, 0x50, 0x52, 0x7f, 0x8f,
-					0x94, 0xa4, 0xaf, 0xb1, 0xff };
+					0x94, 0xa5, 0xaf, 0xb1, 0xff };
 	static const struct { enum base base; __u8 queue; } foreign[] = {
 		{ LAUNCH, 1 }, { LAUNCH, 2 }, { WRITE, 0 }, { WRITE, 1 }, { READ, 1 }, { FADD, 0 },
 		{ SEND, 0 }, { COPY, 2 }, { COPY_SG, 2 }, { FILL, 2 },

@@ -99,7 +99,9 @@ static void some_entry(union abi_entry *entry, struct abi_random *random)
 		entry->launch.launch_flags = n / 8 % 2;
 		break;
 	case 5:
-		abi_entry_sync(entry, CMX_OP_BARRIER, 0);
+		abi_entry_sync(entry, n / 8 % 2 ? CMX_OP_BARRIER : CMX_OP_DELAY, 0);
+		if (n / 8 % 16 == 0)
+			entry->delay.ps = some_len(random);
 		break;
 	default:
 		abi_entry_rma(entry, rma[n / 8 % sizeof(rma)], some_va(random), some_va(random),

@@ -2,6 +2,7 @@
 /* Waits that must end: room given back, rings that go, time-outs with work, full flushes. */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -144,6 +145,7 @@ TEST_F(waiting, whole_words)
 /** struct writer - a thread that makes it look as if more entries came all the time. */
 struct writer {
 	struct abi_ring *ring;
+	atomic_bool started;
 	atomic_bool stop;
 };
 
@@ -152,9 +154,11 @@ static void *keep_writing(void *data)
 	struct writer *writer = data;
 	struct abi_ring *ring = writer->ring;
 
-	while (!atomic_load(&writer->stop))
+	while (!atomic_load(&writer->stop)) {
 		__atomic_store_n(&ring->producer->tail, ring->consumer->head + ring->slots / 2,
 				 __ATOMIC_RELEASE);
+		atomic_store(&writer->started, true);
+	}
 	return NULL;
 }
 
@@ -184,28 +188,44 @@ TEST_F(waiting, flush_goes_on)
 	EXPECT_EQ(7, flushed);
 }
 
-/* A flush ends although another thread keeps the ring full. */
+#define MOVING_SLOTS	65536
+#define MOVING_ROUNDS	3
+
+/*
+ * A flush ends although another thread keeps the ring full. The ring is so long that this
+ * thread may lose its processor for some milliseconds and still be ahead; with one processor
+ * it never runs during a flush, and nothing is shown.
+ */
 TEST_F(waiting, flush_of_a_moving_ring)
 {
 	struct writer writer = { .ring = &self->queue };
 	struct cmx_cqe cqe = { 0 };
 	pthread_t thread;
-	unsigned int i;
+	unsigned int i, round;
 
-	ASSERT_EQ(0, make_queue(self, CMX_QUEUE_SDMA, 64, CMX_CQ_OVERFLOW_ERROR, 64));
-	for (i = 0; i < 64; i++) {
-		abi_entry_sync(&self->entry, UB_OP_NOP, 0);
-		memcpy(self->queue.slot[i], &self->entry, CMX_SLOT_SIZE);
+	abi_entry_sync(&self->entry, UB_OP_NOP, 0);
+	for (round = 0; round < MOVING_ROUNDS; round++) {
+		ASSERT_EQ(0, make_queue(self, CMX_QUEUE_SDMA, 64, CMX_CQ_OVERFLOW_ERROR,
+					MOVING_SLOTS));
+		for (i = 0; i < MOVING_SLOTS; i++)
+			memcpy(self->queue.slot[i], &self->entry, CMX_SLOT_SIZE);
+		atomic_store(&writer.started, false);
+		atomic_store(&writer.stop, false);
+		ASSERT_EQ(0, pthread_create(&thread, NULL, keep_writing, &writer));
+		alarm(20);
+		while (!atomic_load(&writer.started))
+			sched_yield();
+		EXPECT_EQ(0, abi_queue_state(self->world.fd, self->queue.handle, UB_QUEUE_ERROR));
+		EXPECT_EQ(CMX_RUN_DONE, abi_run_cq(self->world.fd, &self->cq, 1, NULL));
+		EXPECT_GT(4 * MOVING_SLOTS, self->queue.consumer->head);
+		for (i = 0; i < 64 && abi_cqe_take(&self->cq, &cqe); i++)
+			EXPECT_NE(UB_CR_SUCCESS, cqe.status);
+		atomic_store(&writer.stop, true);
+		pthread_join(thread, NULL);
+		alarm(0);
+		abi_queue_destroy(self->world.fd, &self->queue);
+		abi_cq_destroy(self->world.fd, &self->cq);
 	}
-	ASSERT_EQ(0, abi_queue_state(self->world.fd, self->queue.handle, UB_QUEUE_ERROR));
-	ASSERT_EQ(0, pthread_create(&thread, NULL, keep_writing, &writer));
-	alarm(20);
-	EXPECT_EQ(CMX_RUN_DONE, abi_run_cq(self->world.fd, &self->cq, 1, NULL));
-	for (i = 0; i < 64 && abi_cqe_take(&self->cq, &cqe); i++)
-		EXPECT_NE(UB_CR_SUCCESS, cqe.status);
-	atomic_store(&writer.stop, true);
-	pthread_join(thread, NULL);
-	alarm(0);
 }
 
 TEST_HARNESS_MAIN

@@ -9,8 +9,10 @@
 #include <cmx/cq.h>
 #include <cmx/device.h>
 #include <cmx/error.h>
+#include <cmx/fabric.h>
 #include <cmx/kernel.h>
 #include <cmx/memory.h>
+#include <cmx/profile.h>
 #include <cmx/queue.h>
 #include <cmx/rq.h>
 #include <cmx/runner.h>

@@ -67,8 +67,11 @@ struct cmx_queue_desc {
 	uint32_t rnr_retry;
 	/** @err_timeout: 0 to 31 (CMX_QUEUE_UB). */
 	uint32_t err_timeout;
-	/** @pad: must be zero. */
-	uint32_t pad;
+	/**
+	 * @planes: what transfers go over: bits of UB planes, CMX_PLANE_BIT_RDMA or
+	 * CMX_PLANE_BIT_VPC; 0: all UB planes, and the link between the dies of an NPU.
+	 */
+	uint32_t planes;
 	/** @reserved: must be zero. */
 	uint64_t reserved[4];
 };
@@ -377,6 +380,18 @@ static inline int cmx_queue_timestamp(struct cmx_queue *q, uint64_t va, uint32_t
 static inline int cmx_queue_barrier(struct cmx_queue *q, uint32_t flags, uint64_t user_ctx)
 {
 	return cmx_queue_sync(q, CMX_OP_BARRIER, 0, flags, user_ctx);
+}
+
+/** cmx_queue_delay - take @ps of virtual time: what a host or a library costs. */
+static inline int cmx_queue_delay(struct cmx_queue *q, uint64_t ps, uint32_t flags,
+				  uint64_t user_ctx)
+{
+	struct cmx_entry_delay e;
+
+	memset(&e, 0, sizeof(e));
+	cmx_entry_header_set(&e.header, 1, CMX_OP_DELAY, flags, user_ctx);
+	e.ps = ps;
+	return cmx_queue_push(q, &e);
 }
 
 /** cmx_queue_nop - an entry that only completes. */

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The machine in use: who reads it, and its replacement. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/err.h>
+#include <linux/netlink.h>
+#include <linux/rwsem.h>
+#include <linux/slab.h>
+
+#include "cmx_accel.h"
+#include "cmx_current.h"
+#include "cmx_entity.h"
+#include "cmx_netlink.h"
+
+/*
+ * Held for reading by whoever looks at the machine from outside of its device, for writing
+ * while it is replaced.  Outermost: under it come the locks of the driver core, and of the
+ * machine itself.  Clients do not take it: their files hold the device, and that the
+ * machine.
+ */
+static DECLARE_RWSEM(cmx_current_lock);
+
+/* Protected by the lock; NULL when none could be made. */
+static struct cmx_machine *cmx_current;
+static u32 cmx_current_serial;
+
+struct cmx_machine *cmx_current_get(u32 *serial)
+{
+	down_read(&cmx_current_lock);
+	if (!cmx_current) {
+		up_read(&cmx_current_lock);
+		return NULL;
+	}
+	if (serial)
+		*serial = cmx_current_serial;
+	return cmx_current;
+}
+
+void cmx_current_put(void)
+{
+	up_read(&cmx_current_lock);
+}
+
+/* The driver's registration, and a device's addition, succeed whatever its probe says: look. */
+static int cmx_current_check_bound(void)
+{
+	if (device_is_bound(&cmx_current->dev))
+		return 0;
+	pr_err("no accel device for %s\n", dev_name(&cmx_current->dev));
+	return -ENODEV;
+}
+
+static int cmx_current_make(const struct cmx_profile *profile, u32 nodes)
+{
+	struct cmx_machine *machine = cmx_machine_create(profile, nodes);
+
+	if (IS_ERR(machine))
+		return PTR_ERR(machine);
+	cmx_current = machine;
+	cmx_current_serial++;
+	return 0;
+}
+
+static void cmx_current_drop(void)
+{
+	if (cmx_current)
+		cmx_machine_destroy(cmx_current);
+	cmx_current = NULL;
+}
+
+int cmx_current_init(const struct cmx_profile *profile, u32 nodes)
+{
+	int err;
+
+	err = cmx_current_make(profile, nodes);
+	if (err)
+		return err;
+	err = cmx_accel_register();
+	if (err)
+		goto err_drop;
+	err = cmx_current_check_bound();
+	if (err)
+		goto err_unregister;
+	return 0;
+
+err_unregister:
+	cmx_accel_unregister();
+err_drop:
+	cmx_current_drop();
+	return err;
+}
+
+/* The netlink family is gone: nobody else is here. */
+void cmx_current_exit(void)
+{
+	cmx_accel_unregister();
+	cmx_current_drop();
+}
+
+static int cmx_current_remake(const struct cmx_profile *profile, u32 nodes)
+{
+	int err;
+
+	cmx_current_drop();
+	err = cmx_current_make(profile, nodes);
+	if (err)
+		return err;
+	err = cmx_current_check_bound();
+	if (err)
+		cmx_current_drop();
+	return err;
+}
+
+static int cmx_current_replace_locked(const struct cmx_profile *profile, u32 nodes,
+				      const struct cmx_machine *old,
+				      struct netlink_ext_ack *extack)
+{
+	struct cmx_profile *before;
+	u32 nodes_before;
+	int err, undo;
+
+	if (!old)
+		return cmx_current_remake(profile, nodes);
+	before = kmemdup(old->profile, sizeof(*before), GFP_KERNEL);
+	if (!before)
+		return -ENOMEM;
+	nodes_before = old->num_nodes;
+	err = cmx_current_remake(profile, nodes);
+	if (err) {
+		NL_SET_ERR_MSG_FMT(extack, "the new machine failed (%d), the old one is back",
+				   err);
+		undo = cmx_current_remake(before, nodes_before);
+		if (undo)
+			NL_SET_ERR_MSG_FMT(extack,
+					   "the new machine failed (%d), the old one too (%d)",
+					   err, undo);
+	}
+	kfree(before);
+	return err;
+}
+
+int cmx_current_replace(const struct cmx_profile *profile, u32 nodes,
+			struct netlink_ext_ack *extack)
+{
+	u32 clients;
+	int err;
+
+	down_write(&cmx_current_lock);
+	err = cmx_current ? cmx_accel_claim(cmx_current, &clients) : 0;
+	if (err)
+		NL_SET_ERR_MSG_FMT(extack, "clients: %u have the device open", clients);
+	else
+		err = cmx_current_replace_locked(profile, nodes, cmx_current, extack);
+	if (!err)
+		cmx_netlink_notify_profile(cmx_current);
+	up_write(&cmx_current_lock);
+	return err;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a timeline's traffic shares: when each part of the machine is free again. */
+#ifndef CMX_SERVER_H
+#define CMX_SERVER_H
+
+#include <linux/types.h>
+
+#include "cmx_routes.h"
+
+struct cmx_counters;
+struct cmx_machine;
+
+/** struct cmx_server - serves one after another, in the order of the clock. */
+struct cmx_server {
+	/** @free: when it is free, picoseconds. */
+	u64 free;
+	/** @busy: how long it was busy. */
+	u64 busy;
+	/** @bytes: bytes of users it carried. */
+	u64 bytes;
+};
+
+/**
+ * struct cmx_lane - one direction of a link, or of equal links that are always used alike.
+ */
+struct cmx_lane {
+	/** @free: when it is free, picoseconds. */
+	u64 free;
+	/** @busy: how long it was busy. */
+	u64 busy;
+	/** @bytes: bytes of users it carried. */
+	u64 bytes;
+	/** @part: of them, what went over each link but the lowest, if there are several. */
+	u64 part;
+};
+
+/** struct cmx_port - one direction of all of an entity's UB links. */
+struct cmx_port {
+	/** @whole: all planes, before they are told apart. */
+	struct cmx_lane whole;
+	/** @planes: each plane, or NULL. */
+	struct cmx_lane *planes;
+};
+
+/** struct cmx_trunk - one direction of all links between a node and the L2 chips. */
+struct cmx_trunk {
+	/** @whole: all planes, before they are told apart. */
+	struct cmx_lane whole;
+	/** @sub: of @whole.part, what went over each L2 chip but the lowest of its plane. */
+	u64 sub;
+	/** @sub_first: the same of the lowest plane. */
+	u64 sub_first;
+	/** @planes: each plane, or NULL. */
+	struct cmx_lane *planes;
+	/** @chips: each L2 chip of a plane, or NULL: before they are told apart. */
+	struct cmx_lane *chips[CMX_MAX_PLANES];
+};
+
+/** struct cmx_unit - servers and counters of an entity. */
+struct cmx_unit {
+	/** @mem: memory. */
+	struct cmx_server mem;
+	/** @tx: UB links, out. */
+	struct cmx_port tx;
+	/** @rx: UB links, in. */
+	struct cmx_port rx;
+	/** @read: engine that reads over UB. */
+	struct cmx_server read;
+	/** @write: engine that writes over UB. */
+	struct cmx_server write;
+	/** @intake: a socket's, for what others write. */
+	struct cmx_server intake;
+	/** @die: link from the other die of the NPU. */
+	struct cmx_server die;
+	/** @rdma_tx: link to the RDMA plane, out. */
+	struct cmx_server rdma_tx;
+	/** @rdma_rx: the same, in. */
+	struct cmx_server rdma_rx;
+	/** @launches: launches completed. */
+	u64 launches;
+	/** @cube_busy: their time, weighed by their share of the cube cores. */
+	u64 cube_busy;
+	/** @vector_busy: the same of the vector cores. */
+	u64 vector_busy;
+	/** @errors: commands of its queues that failed for the fabric's sake. */
+	u64 errors;
+	/** @lost_bytes: bytes of them that never left. */
+	u64 lost_bytes;
+};
+
+/** struct cmx_hub - servers of a node. */
+struct cmx_hub {
+	/** @up: to the L2 chips. */
+	struct cmx_trunk up;
+	/** @down: from the L2 chips. */
+	struct cmx_trunk down;
+	/** @vpc_tx: link to the VPC plane, out. */
+	struct cmx_server vpc_tx;
+	/** @vpc_rx: the same, in. */
+	struct cmx_server vpc_rx;
+};
+
+#define CMX_UNIT_BLOCK	16	/* entities of one allocation */
+
+/**
+ * struct cmx_servers - all of a timeline's, allocated as they are used.
+ *
+ * As long as all planes are whole and used alike, links side by side are one server: each
+ * of them would have that server's times.  What makes them differ sets @split, and they
+ * are told apart from then on; the timeline's lock protects all of it.
+ */
+struct cmx_servers {
+	/** @machine: entities. */
+	struct cmx_machine *machine;
+	/** @routes: what works; a reference. */
+	struct cmx_routes *routes;
+	/** @split: planes are told apart. */
+	bool split;
+	/** @charged: something was charged: a change of @routes has a place in time. */
+	bool charged;
+	/** @chip_split: planes whose L2 chips are told apart. */
+	u32 chip_split;
+	/** @units: CMX_UNIT_BLOCK entities each, or NULL. */
+	struct cmx_unit **units;
+	/** @hubs: by node, or NULL. */
+	struct cmx_hub **hubs;
+	/** @route: of the slice that is being charged. */
+	struct cmx_route route;
+};
+
+int cmx_servers_init(struct cmx_servers *servers, struct cmx_machine *machine);
+void cmx_servers_fini(struct cmx_servers *servers);
+/* cmx_servers_are_stale() - whether there are newer routes than those in use. */
+bool cmx_servers_are_stale(const struct cmx_servers *servers);
+/* cmx_servers_take_routes() - use the newest from now on. */
+void cmx_servers_take_routes(struct cmx_servers *servers);
+/* cmx_servers_use_routes() - use these from now on. */
+void cmx_servers_use_routes(struct cmx_servers *servers, struct cmx_routes *routes);
+/* cmx_servers_restrict() - some queue does not use all planes. */
+void cmx_servers_restrict(struct cmx_servers *servers, u32 planes);
+
+/* These may not fail: what was charged before cannot be taken back. */
+struct cmx_unit *cmx_servers_unit(struct cmx_servers *servers, u32 entity);
+struct cmx_hub *cmx_servers_hub(struct cmx_servers *servers, u32 node);
+struct cmx_lane *cmx_port_planes(const struct cmx_servers *servers, struct cmx_port *port);
+struct cmx_lane *cmx_trunk_planes(const struct cmx_servers *servers, struct cmx_trunk *trunk);
+/* cmx_trunk_chips() - L2 chips of a plane, one by one. */
+struct cmx_lane *cmx_trunk_chips(const struct cmx_servers *servers, struct cmx_trunk *trunk,
+				 u32 plane);
+
+int cmx_unit_cache_create(void);
+void cmx_unit_cache_destroy(void);
+
+#endif
