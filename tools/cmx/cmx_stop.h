@@ -6,6 +6,7 @@
 #define CMX_STOP_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /*
  * Catch them, and let a write to a pipe without a reader fail. One that comes seconds after
@@ -15,5 +16,11 @@ void cmx_stop_catch(void);
 
 /* Whether one came; for any thread. */
 bool cmx_stopped(void);
+
+/*
+ * Waits until @fd (-1: none) can be read, @ms went by (UINT64_MAX: no limit) or a signal came,
+ * also when it came before. Returns whether @fd can be read.
+ */
+bool cmx_stop_wait(int fd, uint64_t ms);
 
 #endif /* CMX_STOP_H */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmx_svg.h"
 #include "cmx_timeline.h"
 
 #define LEFT		120
@@ -32,26 +33,6 @@ struct drawing {
 	uint32_t *rows;
 	uint32_t num_rows;
 };
-
-static void put_text(FILE *to, const char *text)
-{
-	for (; *text; text++) {
-		switch (*text) {
-		case '<':
-			fputs("&lt;", to);
-			break;
-		case '>':
-			fputs("&gt;", to);
-			break;
-		case '&':
-			fputs("&amp;", to);
-			break;
-		default:
-			/* Control characters are no XML. */
-			fputc((unsigned char)*text < ' ' ? ' ' : *text, to);
-		}
-	}
-}
 
 static double x_of(const struct drawing *d, uint64_t ps)
 {
@@ -103,11 +84,11 @@ static void put_row_names(const struct drawing *d)
 		fprintf(d->to, "<text x=\"%d\" y=\"%u\" text-anchor=\"end\">", LEFT - 8,
 			y_of(last) + BAR - 4);
 		if (d->view->by_name) {
-			put_text(d->to, t->kinds[i % t->num_kinds].name);
+			cmx_svg_text(d->to, t->kinds[i % t->num_kinds].name);
 		} else {
-			put_text(d->to, track->process);
+			cmx_svg_text(d->to, track->process);
 			fputs(", ", d->to);
-			put_text(d->to, track->thread);
+			cmx_svg_text(d->to, track->thread);
 		}
 		fputs("</text>\n", d->to);
 	}
@@ -153,13 +134,13 @@ static void put_event(const struct drawing *d, const struct cmx_trace_event *e)
 
 	fprintf(d->to, "<rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\" fill=\"%s\"><title>",
 		x, y_of(row), w > 0.3 ? w : 0.3, BAR, colours[e->kind % NUM_COLOURS]);
-	put_text(d->to, name);
+	cmx_svg_text(d->to, name);
 	fprintf(d->to, " %.6f us</title></rect>\n", (double)(e->end_ps - e->start_ps) / 1e6);
 	if (d->view->by_name || w < LETTER * (double)strlen(name))
 		return;
 	fprintf(d->to, "<text x=\"%.2f\" y=\"%u\" fill=\"#fff\" text-anchor=\"middle\">", x + w / 2,
 		y_of(row) + BAR - 4);
-	put_text(d->to, name);
+	cmx_svg_text(d->to, name);
 	fputs("</text>\n", d->to);
 }
 
@@ -178,7 +159,7 @@ static void put_legend(const struct drawing *d)
 			"<rect x=\"%u\" y=\"%u\" width=\"12\" height=\"12\" fill=\"%s\"/>\n"
 			"<text x=\"%u\" y=\"%u\">",
 			x, y + row * 18, colours[i % NUM_COLOURS], x + 17, y + row * 18 + 10);
-		put_text(d->to, kind->name);
+		cmx_svg_text(d->to, kind->name);
 		fprintf(d->to, ": %llu, %.2f us</text>\n", (unsigned long long)kind->count,
 			(double)kind->total_ps / 1e6);
 		column++;
