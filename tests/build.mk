@@ -4,7 +4,11 @@
 ifneq ($(SAN),1)
 -include tests/kselftest/build.mk
 -include tests/lib/build.mk
+-include tests/netlink/build.mk
+-include tests/tools/build.mk
 -include tests/models/build.mk
 -include tests/infer/build.mk
 -include tests/bench/build.mk
+-include tests/trace/build.mk
+-include tests/fabric/build.mk
 endif

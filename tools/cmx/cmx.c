@@ -16,11 +16,20 @@ struct command {
 };
 
 static const struct command commands[] = {
+	{ "counters", cmx_counters_main, "show what links, entities and clients carried" },
 	{ "info", cmx_info_main, "show the machine, its limits and its entities" },
 #ifdef CMX_COMMAND_infer
 	{ "infer", cmx_infer_main, "run a language model on the NPUs" },
 #endif
+	{ "link", cmx_link_main, "list links, change the state of parts" },
+	{ "monitor", cmx_monitor_main, "print events as they come" },
+	{ "perf", cmx_perf_main, "measure transfers, collectives and operators" },
+	{ "profile", cmx_profile_main, "show, check or load the machine's constants" },
+	{ "smi", cmx_smi_main, "show the NPUs, their memory, use and processes" },
 	{ "timeline", cmx_timeline_main, "sum up or draw a trace in virtual time" },
+	{ "topo", cmx_topo_main, "show the supernode, a way through it, or a picture" },
+	{ "trace", cmx_trace_main, "record what queues do, for Perfetto" },
+	{ "verify", cmx_verify_main, "published figures beside the model's" },
 };
 
 #define NUM_COMMANDS	(sizeof(commands) / sizeof(commands[0]))
