@@ -427,8 +427,12 @@ void cmx_cmd_complete_at(struct cmx_cmd *cmd, u64 time)
 {
 	struct cmx_queue *q = cmd->queue;
 
-	cmd->phase = CMX_PHASE_LANDED;
 	cmd->node.time = time;
+	if (cmd->launch && cmx_launch_is_sending(cmd)) {
+		cmd->phase = CMX_PHASE_SENDING;
+		return;
+	}
+	cmd->phase = CMX_PHASE_LANDED;
 	while (cmd->phase == CMX_PHASE_LANDED && cmx_cmd_may_complete(cmd)) {
 		q->last_done = max(q->last_done, cmd->node.time);
 		cmd->phase = CMX_PHASE_COMPLETE;

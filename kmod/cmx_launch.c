@@ -10,14 +10,11 @@
 
 #include "cmx_entity.h"
 #include "cmx_entry.h"
-#include "cmx_exec.h"
 #include "cmx_file.h"
 #include "cmx_launch.h"
 #include "cmx_move.h"
-#include "cmx_netlink.h"
 #include "cmx_queue.h"
 #include "cmx_timeline.h"
-#include "cmx_trace.h"
 
 static const struct cmx_entry_launch *cmx_launch_entry(const struct cmx_launch *launch)
 {
@@ -324,155 +321,11 @@ void cmx_launch_count(struct cmx_cmd *cmd)
 	unit->vector_busy += cmx_time_part(time, q->args.vector_cores, p->vector_cores);
 }
 
-/* Where the record goes: all of it was checked, and is again when it arrives. */
-static int cmx_record_target(struct cmx_launch *launch, const struct cmx_record *record,
-			     u32 *entity)
-{
-	struct cmx_file *file = launch->cmd->queue->obj.file;
-	struct cmx_span span;
-
-	guard(rwsem_read)(&file->vm.lock);
-	if (cmx_vm_translate(&file->vm, record->va, record->len, CMX_MAP_WRITE, &span))
-		return -EREMOTEIO;
-	*entity = span.bo->entity->index;
-	return 0;
-}
-
-static struct cmx_parcel *cmx_parcel_alloc(struct cmx_launch *launch)
-{
-	struct cmx_queue *q = launch->cmd->queue;
-	struct cmx_parcel *parcel = kzalloc(sizeof(*parcel), GFP_KERNEL_ACCOUNT);
-
-	if (!parcel)
-		return NULL;
-	if (cmx_heap_reserve(&q->member->timeline->heap)) {
-		kfree(parcel);
-		return NULL;
-	}
-	cmx_heap_node_init(&parcel->node, CMX_NODE_PARCEL);
-	parcel->node.entity = launch->node.entity;
-	parcel->node.ordinal = launch->node.ordinal;
-	parcel->node.index = launch->node.index;
-	parcel->node.sub = launch->next_record;
-	parcel->member = q->member;
-	parcel->queue = q->obj.handle;
-	parcel->record = launch->records[launch->next_record];
-	list_add_tail(&parcel->link, &q->member->parcels);
-	return parcel;
-}
-
-static void cmx_parcel_drop_flow(struct cmx_parcel *parcel)
-{
-	if (!parcel->flow)
-		return;
-	cmx_flow_drop(parcel->flow);
-	kfree(parcel->flow);
-	parcel->flow = NULL;
-}
-
-static void cmx_parcel_free(struct cmx_parcel *parcel)
-{
-	struct cmx_timeline *tl = parcel->member->timeline;
-
-	cmx_heap_remove(&tl->heap, &parcel->node);
-	cmx_heap_unreserve(&tl->heap);
-	cmx_parcel_drop_flow(parcel);
-	if (tl->partial == &parcel->node)
-		tl->partial = NULL;
-	list_del(&parcel->link);
-	cmx_member_idle(parcel->member);
-	kfree(parcel);
-}
-
-static void cmx_parcel_lost(struct cmx_parcel *parcel, u32 status)
-{
-	struct cmx_member *member = parcel->member;
-
-	cmx_event_post(member->obj.file, CMX_EVENT_QUEUE_ERROR, parcel->queue, status,
-		       member->timeline->now, parcel->record.va);
-}
-
-static void cmx_parcel_unreachable(struct cmx_parcel *parcel, const struct cmx_flow *flow)
-{
-	struct cmx_servers *servers = &parcel->member->timeline->servers;
-	u32 status, own = parcel->node.entity;
-	struct cmx_unit *unit = cmx_servers_unit(servers, own);
-
-	status = cmx_routes_entity_up(servers->routes, own) ? UB_CR_ACK_TIMEOUT :
-							      CMX_CR_ENTITY_DOWN;
-	unit->errors++;
-	unit->lost_bytes += flow->bytes - flow->sent;
-	cmx_parcel_lost(parcel, status);
-	cmx_netlink_notify_error(servers->machine, own, flow->to, status,
-				 parcel->member->timeline->now);
-}
-
-static void cmx_parcel_failed(struct cmx_parcel *parcel, const struct cmx_flow *flow, int error)
-{
-	switch (error) {
-	case -EHOSTUNREACH:
-		cmx_parcel_unreachable(parcel, flow);
-		break;
-	case -EOVERFLOW:
-		cmx_parcel_lost(parcel, CMX_CR_TIME_OVERFLOW);
-		break;
-	case -EINVAL:
-		cmx_parcel_lost(parcel, UB_CR_LOC_OPERATION_ERR);
-		break;
-	default:
-		cmx_parcel_lost(parcel, UB_CR_REM_ACCESS_ABORT);
-	}
-	cmx_parcel_free(parcel);
-}
-
-/* Charge what the way up to now takes; it is due again later, on its way or arrived. */
-static void cmx_parcel_step(struct cmx_parcel *parcel, struct cmx_flow *flow)
-{
-	struct cmx_timeline *tl = parcel->member->timeline;
-	int ret = cmx_flow_step(&tl->servers, flow, tl->now);
-
-	if (ret < 0) {
-		cmx_parcel_failed(parcel, flow, ret);
-		return;
-	}
-	parcel->node.time = ret ? flow->at : flow->end;
-	if (!ret) {
-		trace_cmx_transfer(parcel->member, parcel->queue, parcel->node.entity,
-				   parcel->node.index, flow);
-		cmx_parcel_drop_flow(parcel);
-	} else if (!parcel->flow) {
-		/* Some of it was charged: it may not fail now. */
-		parcel->flow = kmemdup(flow, sizeof(*flow), GFP_KERNEL_ACCOUNT | __GFP_NOFAIL);
-		flow->left = 0;
-	}
-	cmx_heap_push(&tl->heap, &parcel->node);
-}
-
-/* Return: when the sender can go on. */
-static u64 cmx_parcel_send(struct cmx_launch *launch, struct cmx_parcel *parcel)
-{
-	struct cmx_timeline *tl = parcel->member->timeline;
-	struct cmx_transfer x = {
-		.initiator = parcel->node.entity,
-		.from = parcel->node.entity,
-		.messages = parcel->record.messages,
-		.bytes = parcel->record.len,
-	};
-
-	if (cmx_record_target(launch, &parcel->record, &x.to)) {
-		cmx_parcel_failed(parcel, &tl->flow, -EREMOTEIO);
-		return tl->now;
-	}
-	cmx_flow_begin(&tl->flow, &tl->servers, &x, launch->cmd->queue->args.planes, tl->now);
-	tl->flow.first_end = tl->now;
-	cmx_parcel_step(parcel, &tl->flow);
-	return tl->flow.first_end;
-}
-
-/* Records of a launch leave one after another: the next enters when the first stage is free. */
+/* Records of a launch leave one after another: the next enters when the engine is free. */
 int cmx_launch_send(struct cmx_launch *launch)
 {
-	struct cmx_timeline *tl = launch->cmd->queue->member->timeline;
+	struct cmx_cmd *cmd = launch->cmd;
+	struct cmx_timeline *tl = cmd->queue->member->timeline;
 	struct cmx_parcel *parcel = cmx_parcel_alloc(launch);
 
 	if (!parcel)
@@ -481,94 +334,18 @@ int cmx_launch_send(struct cmx_launch *launch)
 	launch->send_at = cmx_parcel_send(launch, parcel);
 	launch->next_record++;
 	cmx_launch_schedule(launch);
+	if (cmd->phase == CMX_PHASE_SENDING)
+		cmx_cmd_complete_at(cmd, cmd->node.time);
 	return 0;
 }
 
-static int cmx_parcel_write(struct cmx_parcel *parcel, size_t *budget)
+/* Its cores store what it records: they are busy until the last store was taken. */
+bool cmx_launch_is_sending(struct cmx_cmd *cmd)
 {
-	const struct cmx_record *record = &parcel->record;
-	struct cmx_member *member = parcel->member;
-	u64 moved;
-	int ret;
+	const struct cmx_launch *launch = cmd->launch;
 
-	while (parcel->progress < record->len) {
-		struct cmx_bytes bytes = {
-			.dst = record->va + parcel->progress,
-			.src = record->src_va + parcel->progress,
-			.len = record->len - parcel->progress,
-		};
-
-		if (!*budget)
-			return -EAGAIN;
-		ret = cmx_bytes_move(&member->obj.file->vm, &bytes, member->timeline, &moved,
-				     budget);
-		if (ret)
-			return ret;
-		parcel->progress += moved;
-		*budget -= min_t(size_t, *budget, CMX_SLOT_SIZE);
-	}
-	return 0;
-}
-
-/* The bytes are there already: this is when those who wait for them see them. */
-static int cmx_parcel_notify(struct cmx_parcel *parcel, size_t *budget)
-{
-	u64 va = parcel->record.va, len = parcel->record.len;
-	struct cmx_member *member = parcel->member;
-	struct cmx_vm *vm = &member->obj.file->vm;
-	struct cmx_span span;
-
-	guard(rwsem_read)(&vm->lock);
-	for (; len; va += span.len, len -= span.len) {
-		if (cmx_vm_translate(vm, va, len, CMX_MAP_WRITE, &span))
-			return -EREMOTEIO;
-		cmx_watch_notify(span.bo, span.offset, span.len, member->timeline,
-				 member->timeline->now);
-		*budget -= min_t(size_t, *budget, CMX_SLOT_SIZE);
-	}
-	return 0;
-}
-
-static int cmx_parcel_effect(struct cmx_parcel *parcel, size_t *budget)
-{
-	const struct cmx_record *record = &parcel->record;
-	struct cmx_member *member = parcel->member;
-	u32 op = record->opcode == CMX_OP_SIGNAL ? UB_OP_SWAP : record->opcode;
-	u64 old;
-
-	if (record->flags & CMX_RECORD_DONE)
-		return cmx_parcel_notify(parcel, budget);
-	if (op == UB_OP_WRITE)
-		return cmx_parcel_write(parcel, budget);
-	return cmx_word_update(member->obj.file, member->timeline, op, record->va, record->len,
-			       record->value, 0, &old);
-}
-
-int cmx_parcel_apply(struct cmx_parcel *parcel, size_t *budget)
-{
-	struct cmx_member *member = parcel->member;
-	int ret;
-
-	if (parcel->flow) {
-		cmx_heap_remove(&member->timeline->heap, &parcel->node);
-		cmx_parcel_step(parcel, parcel->flow);
-		return 0;
-	}
-	ret = cmx_parcel_effect(parcel, budget);
-	if (ret == -EAGAIN || ret == -ENOMEM)
-		return ret;
-	if (ret)
-		cmx_parcel_lost(parcel, UB_CR_REM_ACCESS_ABORT);
-	member->timeline->bytes += parcel->record.len;
-	atomic64_add(parcel->record.len, &member->obj.file->bytes);
-	cmx_parcel_free(parcel);
-	return 0;
-}
-
-void cmx_parcels_drop(struct cmx_member *member)
-{
-	struct cmx_parcel *parcel, *next;
-
-	list_for_each_entry_safe(parcel, next, &member->parcels, link)
-		cmx_parcel_free(parcel);
+	if (cmd->status)
+		return false;
+	cmd->node.time = max(cmd->node.time, launch->send_at);
+	return launch->next_record < launch->num_records;
 }

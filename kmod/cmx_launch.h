@@ -58,7 +58,7 @@ struct cmx_launch {
 struct cmx_parcel {
 	/** @node: arrival. */
 	struct cmx_heap_node node;
-	/** @link: in cmx_member.parcels. */
+	/** @link: in cmx_member.parcels or cmx_timeline.parcels. */
 	struct list_head link;
 	/** @member: who sent it. */
 	struct cmx_member *member;
@@ -76,13 +76,23 @@ struct cmx_parcel {
 
 /* cmx_launch_start() - issue a launch. */
 int cmx_launch_start(struct cmx_cmd *cmd);
+/*
+ * cmx_launch_is_sending() - whether records are left of a launch that is else done.
+ *
+ * If not, cmx_cmd.node.time is no earlier than the last one left.
+ */
+bool cmx_launch_is_sending(struct cmx_cmd *cmd);
 /* cmx_launch_settle() - at its bound: 1: the outcome is missing. */
 int cmx_launch_settle(struct cmx_cmd *cmd, size_t *budget);
 /* cmx_launch_outcome() - its outcome is in. */
 void cmx_launch_outcome(struct cmx_launch *launch);
 /* cmx_launch_send() - send the next record. */
 int cmx_launch_send(struct cmx_launch *launch);
-/* cmx_parcel_apply() - a record arrives; -EAGAIN: the slice is used up. */
+/* cmx_parcel_alloc() - for the launch's next record, or NULL. */
+struct cmx_parcel *cmx_parcel_alloc(struct cmx_launch *launch);
+/* cmx_parcel_send() - it leaves now.  Return: when the next one can. */
+u64 cmx_parcel_send(struct cmx_launch *launch, struct cmx_parcel *parcel);
+/* cmx_parcel_apply() - a record goes on, or arrives; -EAGAIN: the slice is used up. */
 int cmx_parcel_apply(struct cmx_parcel *parcel, size_t *budget);
 /* cmx_launch_alloc() - state for @cmd, with its arguments' cost. */
 int cmx_launch_alloc(struct cmx_cmd *cmd);
@@ -94,6 +104,8 @@ void cmx_launch_free(struct cmx_launch *launch);
 void cmx_batch_forget(struct cmx_launch *launch);
 /* cmx_launches_cancel() - end those that wait for a thread, at their bounds. */
 void cmx_launches_cancel(struct cmx_member *member);
+/* cmx_parcels_free() - the timeline goes: its unused ones. */
+void cmx_parcels_free(struct cmx_timeline *tl);
 /* cmx_parcels_drop() - the member goes: what it sent is lost. */
 void cmx_parcels_drop(struct cmx_member *member);
 

@@ -93,6 +93,7 @@ enum cmx_phase {
 	CMX_PHASE_WAIT,		/* a WAIT that is not satisfied, a SEND without receiver */
 	CMX_PHASE_LAUNCH,	/* in the heap at its bound: waits for its outcome */
 	CMX_PHASE_FLOW,		/* in the heap: its transfers are being charged */
+	CMX_PHASE_SENDING,	/* a launch that is done but for records it has not sent */
 	CMX_PHASE_LANDED,	/* done, and an earlier one is not: completes after that */
 	CMX_PHASE_COMPLETE,	/* in the heap: to take effect and complete */
 };

@@ -10,6 +10,7 @@
 #include <drm/drm_drv.h>
 
 #include "cmx_file.h"
+#include "cmx_launch.h"
 #include "cmx_queue.h"
 #include "cmx_timeline.h"
 
@@ -27,6 +28,7 @@ static void cmx_timeline_init_lists(struct cmx_timeline *tl)
 	INIT_LIST_HEAD(&tl->batches);
 	INIT_LIST_HEAD(&tl->pending);
 	INIT_LIST_HEAD(&tl->pool);
+	INIT_LIST_HEAD(&tl->parcels);
 	INIT_LIST_HEAD(&tl->inbox);
 }
 
@@ -62,6 +64,7 @@ static void cmx_timeline_free(struct kref *ref)
 	cmx_totals_keep(&tl->cdev->machine->totals, &tl->servers, tl->now);
 	mutex_unlock(&cmx_timelines_lock);
 	cmx_cmd_cache_fini(tl);
+	cmx_parcels_free(tl);
 	cmx_heap_fini(&tl->heap);
 	cmx_servers_fini(&tl->servers);
 	cmx_legs_free(&tl->legs);

@@ -83,6 +83,10 @@ struct cmx_timeline {
 	struct list_head pending;
 	/** @pool: unused struct cmx_cmd by their @link. */
 	struct list_head pool;
+	/** @parcels: unused struct cmx_parcel by their @link. */
+	struct list_head parcels;
+	/** @num_parcels: how many. */
+	u32 num_parcels;
 	/** @inbox_lock: protects @inbox; see struct cmx_watch. */
 	spinlock_t inbox_lock;
 	/** @inbox: watches that were satisfied. */

@@ -18,6 +18,8 @@ static bool add_transfer(struct account *a, const struct world *world, const str
 	view_route(view, world, op->from, op->to, planes, &route);
 	if (!route.reachable)
 		return false;
+	a->memory[op->from] += op->bytes;
+	a->memory[op->to] += op->bytes;
 	if (op->from == op->to)
 		return true;
 	if (planes == 1U << CMX_FABRIC_PLANE_RDMA) {
@@ -161,18 +163,25 @@ bool account_matches(const struct account *account, const struct world *world)
 	return matches;
 }
 
-bool account_lost_matches(const struct account *account, const struct world *world)
+static bool is_same(const char *what, uint32_t entity, uint64_t counted, uint64_t expected)
+{
+	if (counted == expected)
+		return true;
+	printf("# entity %u: %" PRIu64 " bytes %s, by its commands %" PRIu64 "\n", entity, counted,
+	       what, expected);
+	return false;
+}
+
+bool account_entities_match(const struct account *account, const struct world *world)
 {
 	struct cmx_fabric_entity *entities;
 	int count = cmx_fabric_entities(world->fabric, &entities);
 	bool matches = count >= 0;
 
 	for (int i = 0; i < count; i++) {
-		if (entities[i].lost_bytes == account->lost[i])
-			continue;
-		printf("# entity %d lost %" PRIu64 " bytes, its commands %" PRIu64 "\n", i,
-		       entities[i].lost_bytes, account->lost[i]);
-		matches = false;
+		matches &= is_same("lost", (uint32_t)i, entities[i].lost_bytes, account->lost[i]);
+		matches &= is_same("of memory", (uint32_t)i, entities[i].mem_bytes,
+				   account->memory[i]);
 	}
 	if (count >= 0)
 		free(entities);

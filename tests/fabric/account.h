@@ -12,6 +12,8 @@ struct account {
 	uint64_t ub_out[MAX_ENTITIES], ub_in[MAX_ENTITIES];
 	uint64_t die_out[MAX_ENTITIES], die_in[MAX_ENTITIES];
 	uint64_t rdma_out[MAX_ENTITIES], rdma_in[MAX_ENTITIES];
+	/* What the memory of an entity read and wrote. */
+	uint64_t memory[MAX_ENTITIES];
 	/* By node: links to the L2 chips, and to the VPC plane. */
 	uint64_t trunk_out[MAX_ENTITIES], trunk_in[MAX_ENTITIES];
 	uint64_t vpc_out[MAX_ENTITIES], vpc_in[MAX_ENTITIES];
@@ -32,8 +34,8 @@ bool account_matches(const struct account *account, const struct world *world);
 /** account_chips_balance() - chips gave what they got. */
 bool account_chips_balance(const struct world *world, const struct cmx_fabric_link *links,
 			   uint32_t count);
-/** account_lost_matches() - entities say of themselves what they lost. */
-bool account_lost_matches(const struct account *account, const struct world *world);
+/** account_entities_match() - entities say of themselves what they lost, read and wrote. */
+bool account_entities_match(const struct account *account, const struct world *world);
 /** account_nobody_overworked() - no link and no memory was busy for longer than @elapsed. */
 bool account_nobody_overworked(const struct world *world, uint64_t elapsed);
 

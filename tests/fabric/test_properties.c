@@ -60,6 +60,7 @@ TEST_F_TIMEOUT(properties, nothing_lost, LONG)
 		account_add(&account, &self->world, NULL, &load);
 		EXPECT_EQ(0, account.failed) SHOW_CASE(i);
 		EXPECT_TRUE(account_matches(&account, &self->world)) SHOW_CASE(i);
+		EXPECT_TRUE(account_entities_match(&account, &self->world)) SHOW_CASE(i);
 		EXPECT_TRUE(account_nobody_overworked(&self->world, load.end)) SHOW_CASE(i);
 	}
 }

@@ -207,7 +207,7 @@ TEST_F_TIMEOUT(routes, traffic_takes_them, LONG)
 				SHOW_CASE(i);
 		account_add(&account, &self->world, &self->view, &load);
 		EXPECT_TRUE(account_matches(&account, &self->world)) SHOW_CASE(i);
-		EXPECT_TRUE(account_lost_matches(&account, &self->world)) SHOW_CASE(i);
+		EXPECT_TRUE(account_entities_match(&account, &self->world)) SHOW_CASE(i);
 		EXPECT_TRUE(account_nobody_overworked(&self->world, load.end)) SHOW_CASE(i);
 		failed += account.failed;
 		view_drop(&self->view);

@@ -128,6 +128,13 @@ TEST_F(machine, a_way_across_nodes_leaves_out_chips_that_are_down)
 	EXPECT_TRUE(run_has_line("links 6720-6724,6726-6735: n0.plane0 to plane0.chip0-4,6-15"));
 	EXPECT_TRUE(run_has_line("links 6944-6948,6950-6959: plane0.chip0-4,6-15 to n2.plane0"));
 	EXPECT_TRUE(run_has_line("UB plane 3: not used"));
+	/* A chip serves a way only with both of its links. */
+	set(CMX_FABRIC_OBJ_LINK, 6953, 0, 0);
+	ASSERT_EQ(0, topo("topo 0 37"));
+	EXPECT_TRUE(run_has_line("links 6720-6724,6726-6728,6730-6735: "
+				 "n0.plane0 to plane0.chip0-4,6-8,10-15"));
+	EXPECT_TRUE(run_has_line("links 6944-6948,6950-6952,6954-6959: "
+				 "plane0.chip0-4,6-8,10-15 to n2.plane0"));
 	EXPECT_TRUE(run_has_line("link 3: n0.npu0.die0 to n0.plane3 (1 down)"));
 }
 
