@@ -125,6 +125,8 @@ static int make_ranks(struct cmx_operator *op)
 	uint32_t ep = op->routing.opt.ep;
 	int ret = 0;
 
+	if (op->kind == CMX_OPERATOR_COMBINE)
+		ret = cmx_combine_order(op);
 	for (uint32_t rank = 0; rank < ep && !ret; rank++)
 		ret = make_rank(op, rank);
 	for (uint32_t rank = 0; rank < ep && !ret; rank++)
@@ -252,6 +254,7 @@ int cmx_operator_run(struct cmx_ctx *ctx, enum cmx_operator_kind kind,
 	cmx_rig_close(&op->rig);
 	cmx_routing_free(&op->routing);
 	free(op->ranks);
+	free(op->order);
 	free(op->ends);
 	free(op);
 	return ret;

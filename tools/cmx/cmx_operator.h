@@ -64,6 +64,7 @@ struct cmx_operator {
 	uint32_t cores;			/* vector cores of a die */
 	uint32_t dies_per_npu;
 	uint64_t kernels[8];		/* enum cmx_operator_kernel */
+	uint32_t *order;		/* combine: places in the inbox, as they are sent */
 	uint64_t *ends;
 };
 
@@ -114,10 +115,10 @@ void cmx_dispatch_row_record(const struct cmx_operator *op, uint32_t rank, uint3
 			     uint64_t pace_ps, struct cmx_record *record);
 void cmx_dispatch_flag_record(const struct cmx_operator *op, uint32_t rank, uint32_t i,
 			      uint64_t pace_ps, struct cmx_record *record);
+/* The order in which ranks send; before the programs. */
+int cmx_combine_order(struct cmx_operator *op);
 int cmx_combine_memory(struct cmx_operator *op, uint32_t rank);
 int cmx_combine_program(struct cmx_operator *op, uint32_t rank);
-/* The @i-th row that @rank sends back. */
-const struct cmx_row *cmx_combine_row(const struct cmx_operator *op, uint32_t rank, uint32_t i);
 void cmx_combine_record(const struct cmx_operator *op, uint32_t rank, uint32_t i,
 			uint64_t pace_ps, struct cmx_record *record);
 

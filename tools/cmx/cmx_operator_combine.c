@@ -5,9 +5,13 @@
  */
 #include "cmx_operator.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 #define BF16_BYTES	2
 /* Multiply and add. */
 #define REDUCE_OPS	2
+#define DIV_UP(a, b)	(((a) + (b) - 1) / (b))
 
 static uint64_t result_bytes(const struct cmx_operator *op)
 {
@@ -35,32 +39,55 @@ int cmx_combine_memory(struct cmx_operator *op, uint32_t rank)
 	return ret;
 }
 
-/* Rows lie by source; it begins with the ranks behind its own, so that senders spread. */
-static uint32_t place_of(const struct cmx_operator *op, uint32_t rank, uint32_t i)
+/*
+ * The @step-th rank that @rank sends to, or one that is not there: its own NPU first, whose
+ * link is another, then NPU by NPU, and in each the die with its own place first. At no step
+ * do two send to one.
+ */
+static uint32_t peer_at(const struct cmx_operator *op, uint32_t rank, uint32_t step)
 {
-	uint32_t n = cmx_operator_received(op, rank), low = 0, high = n;
-	const struct cmx_row *rows = op->routing.inbox + op->routing.first[rank];
+	uint32_t dies = op->dies_per_npu, npus = DIV_UP(op->routing.opt.ep, dies);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (rows[middle].source > rank)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return (low + i) % n;
+	return (rank / dies + step / dies) % npus * dies + (rank % dies + step % dies) % dies;
 }
 
-const struct cmx_row *cmx_combine_row(const struct cmx_operator *op, uint32_t rank, uint32_t i)
+/* Rows lie by source: where those of each rank begin, in the order of sending. */
+static void make_order(struct cmx_operator *op, uint32_t rank, uint32_t *starts)
 {
-	return op->routing.inbox + op->routing.first[rank] + place_of(op, rank, i);
+	uint32_t ep = op->routing.opt.ep, *order = op->order + op->routing.first[rank], at = 0;
+
+	for (uint32_t source = 0; source < ep; source++) {
+		starts[source] = at;
+		at += op->routing.sent[(uint64_t)source * ep + rank];
+	}
+	for (uint32_t step = 0; step < DIV_UP(ep, op->dies_per_npu) * op->dies_per_npu; step++) {
+		uint32_t peer = peer_at(op, rank, step);
+
+		for (uint32_t i = 0; peer < ep && i < op->routing.sent[peer * ep + rank]; i++)
+			*order++ = starts[peer] + i;
+	}
+}
+
+int cmx_combine_order(struct cmx_operator *op)
+{
+	uint32_t ep = op->routing.opt.ep, *starts = calloc(ep, sizeof(*starts));
+
+	op->order = calloc(op->routing.first[ep] + 1ul, sizeof(*op->order));
+	if (!starts || !op->order) {
+		free(starts);
+		return cmx_rig_fail(&op->rig, -ENOMEM, "no memory for the order of %u rows",
+				    op->routing.first[ep]);
+	}
+	for (uint32_t rank = 0; rank < ep; rank++)
+		make_order(op, rank, starts);
+	free(starts);
+	return 0;
 }
 
 void cmx_combine_record(const struct cmx_operator *op, uint32_t rank, uint32_t i,
 			uint64_t pace_ps, struct cmx_record *record)
 {
-	uint32_t place = place_of(op, rank, i / 2);
+	uint32_t place = op->order[op->routing.first[rank] + i / 2];
 	const struct cmx_row *row = op->routing.inbox + op->routing.first[rank] + place;
 	const struct cmx_operator_rank *to = &op->ranks[row->source];
 
