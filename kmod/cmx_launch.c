@@ -183,10 +183,15 @@ static bool cmx_record_ok(const struct cmx_launch *launch, u32 i, u64 duration)
 	return !i || record->at_ps >= launch->records[i - 1].at_ps;
 }
 
-/* All of a range, at the cost of at most @spans translations, which it counts down. */
-static int cmx_record_range(struct cmx_vm *vm, u64 va, u64 len, u32 access, u32 *spans)
+/*
+ * All of a range, at the cost of at most @spans translations, which it counts down.
+ * @first: out: its beginning
+ */
+static int cmx_record_range(struct cmx_vm *vm, u64 va, u64 len, u32 access, u32 *spans,
+			    struct cmx_span *first)
 {
 	struct cmx_span span;
+	u64 begin = va;
 	int ret;
 
 	if (va + len < va)
@@ -198,24 +203,38 @@ static int cmx_record_range(struct cmx_vm *vm, u64 va, u64 len, u32 access, u32 
 		ret = cmx_vm_translate(vm, va, len, access, &span);
 		if (ret)
 			return ret;
+		if (va == begin)
+			*first = span;
 	}
 	return 0;
 }
 
-static int cmx_record_mapped(struct cmx_file *file, const struct cmx_record *record, u32 *spans)
+static int cmx_record_mapped(struct cmx_file *file, struct cmx_record *record, u32 *spans)
 {
-	struct cmx_span span;
+	struct cmx_span to, from;
+	bool nothing;
 	int ret;
 
 	guard(rwsem_read)(&file->vm.lock);
 	if (record->opcode != UB_OP_WRITE) {
-		ret = cmx_vm_check(&file->vm, record->va, record->len, CMX_MAP_WRITE, &span);
-		return !ret && span.bo->flags & CMX_BO_NO_DATA ? -EOPNOTSUPP : ret;
+		ret = cmx_vm_check(&file->vm, record->va, record->len, CMX_MAP_WRITE, &to);
+		if (ret)
+			return ret;
+		cmx_record_aim(record, &to, false);
+		return to.bo->flags & CMX_BO_NO_DATA ? -EOPNOTSUPP : 0;
 	}
-	ret = cmx_record_range(&file->vm, record->va, record->len, CMX_MAP_WRITE, spans);
-	if (ret || record->flags & CMX_RECORD_DONE)
+	ret = cmx_record_range(&file->vm, record->va, record->len, CMX_MAP_WRITE, spans, &to);
+	if (ret)
 		return ret;
-	return cmx_record_range(&file->vm, record->src_va, record->len, CMX_MAP_READ, spans);
+	cmx_record_aim(record, &to, false);
+	if (record->flags & CMX_RECORD_DONE)
+		return 0;
+	ret = cmx_record_range(&file->vm, record->src_va, record->len, CMX_MAP_READ, spans, &from);
+	if (ret)
+		return ret;
+	nothing = to.len == record->len && from.bo != to.bo && to.bo->flags & CMX_BO_NO_DATA;
+	cmx_record_aim(record, &to, nothing);
+	return 0;
 }
 
 static u32 cmx_launch_check_records(struct cmx_launch *launch, u64 duration)
@@ -223,6 +242,7 @@ static u32 cmx_launch_check_records(struct cmx_launch *launch, u64 duration)
 	struct cmx_file *file = launch->cmd->queue->obj.file;
 	u32 spans = CMX_MAX_SPANS;
 
+	launch->generation = READ_ONCE(file->vm.generation);
 	/* They are sorted: the first one tells whether the promise was kept. */
 	if (launch->num_records && launch->records[0].at_ps < cmx_launch_entry(launch)->first_ps)
 		return CMX_CR_KERNEL_ERR;

@@ -5,9 +5,12 @@
 
 #include <linux/list.h>
 
+#include "cmx_bo.h"
 #include "cmx_drm.h"
+#include "cmx_entity.h"
 #include "cmx_flow.h"
 #include "cmx_heap.h"
+#include "cmx_vm.h"
 
 struct cmx_batch;
 struct cmx_cmd;
@@ -48,6 +51,8 @@ struct cmx_launch {
 	u64 send_at;
 	/** @cost: final cost. */
 	struct cmx_cost cost;
+	/** @generation: cmx_vm.generation when @records were looked up. */
+	u64 generation;
 	/** @records: remote traffic (kvmalloc()). */
 	struct cmx_record *records;
 };
@@ -68,9 +73,23 @@ struct cmx_parcel {
 	u64 progress;
 	/** @flow: the transfer as long as it has to wait for a server, else NULL. */
 	struct cmx_flow *flow;
+	/** @generation: cmx_vm.generation when @record was looked up. */
+	u64 generation;
 	/** @record: what to do. */
 	struct cmx_record record;
 };
+
+/*
+ * Two fields of a record are zero when it comes.  In our copy of it they keep, once it was
+ * looked up, where it goes, and whether nothing happens there: that is good as long as no
+ * mapping comes or goes.
+ */
+static inline void cmx_record_aim(struct cmx_record *record, const struct cmx_span *to,
+				  bool nothing)
+{
+	record->tseg = to->bo->entity->index;
+	record->pad2 = nothing;
+}
 
 /* All with the timeline's lock held; 0 or -ENOMEM (the event stays, try again). */
 

@@ -16,13 +16,23 @@
 
 #define CMX_KEPT_PARCELS	1024	/* more are given back */
 
-/* Where the record goes: all of it was checked, and is again when it arrives. */
-static int cmx_record_target(struct cmx_launch *launch, const struct cmx_record *record,
-			     u32 *entity)
+/* Whether no mapping came or went since it was looked up. */
+static bool cmx_parcel_is_known(const struct cmx_parcel *parcel)
 {
-	struct cmx_file *file = launch->cmd->queue->obj.file;
+	return READ_ONCE(parcel->member->obj.file->vm.generation) == parcel->generation;
+}
+
+/* Where the record goes: all of it was checked, and is again when it arrives. */
+static int cmx_parcel_target(const struct cmx_parcel *parcel, u32 *entity)
+{
+	const struct cmx_record *record = &parcel->record;
+	struct cmx_file *file = parcel->member->obj.file;
 	struct cmx_span span;
 
+	if (cmx_parcel_is_known(parcel)) {
+		*entity = record->tseg;
+		return 0;
+	}
 	guard(rwsem_read)(&file->vm.lock);
 	if (cmx_vm_translate(&file->vm, record->va, record->len, CMX_MAP_WRITE, &span))
 		return -EREMOTEIO;
@@ -79,6 +89,7 @@ struct cmx_parcel *cmx_parcel_alloc(struct cmx_launch *launch)
 	parcel->node.sub = launch->next_record;
 	parcel->member = q->member;
 	parcel->queue = q->obj.handle;
+	parcel->generation = launch->generation;
 	parcel->record = launch->records[launch->next_record];
 	list_add_tail(&parcel->link, &q->member->parcels);
 	return parcel;
@@ -185,7 +196,7 @@ u64 cmx_parcel_send(struct cmx_launch *launch, struct cmx_parcel *parcel)
 		.bytes = parcel->record.len,
 	};
 
-	if (cmx_record_target(launch, &parcel->record, &x.to)) {
+	if (cmx_parcel_target(parcel, &x.to)) {
 		cmx_parcel_failed(parcel, &tl->flow, -EREMOTEIO);
 		return tl->now;
 	}
@@ -250,6 +261,8 @@ static int cmx_parcel_effect(struct cmx_parcel *parcel, size_t *budget)
 
 	if (record->flags & CMX_RECORD_DONE)
 		return cmx_parcel_notify(parcel, budget);
+	if (op == UB_OP_WRITE && record->pad2 && cmx_parcel_is_known(parcel))
+		return 0;
 	if (op == UB_OP_WRITE)
 		return cmx_parcel_write(parcel, budget);
 	return cmx_word_update(member->obj.file, member->timeline, op, record->va, record->len,

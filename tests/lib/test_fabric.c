@@ -312,6 +312,47 @@ TEST_F(fabric, legs)
 	EXPECT_NEAR(0, 1, time_of(12 * 4 * MIB, 137 * GB) + 1300 * NS, self->h.took[0]);
 }
 
+/* More than the die's engine can store in the time of the launch: nothing of it is lost. */
+TEST_F(fabric, records)
+{
+	struct cmx_queue_desc desc = {
+		.timeline = self->h.clock,
+		.cq = self->h.cq,
+		.queue_class = CMX_QUEUE_STREAM,
+	};
+	struct cmx_launch_desc launch = { .grid = 1, .launch_flags = CMX_LAUNCH_TIME_ONLY };
+	struct cmx_wait_opts opts = { .timeline = self->h.clock };
+	struct cmx_mem *list, *from, *to;
+	struct cmx_record *r;
+	struct cmx_queue *q;
+	uint64_t start, word;
+
+	OK(cmx_queue_create(self->h.ctx, &desc, &q));
+	OK(cmx_mem_alloc(self->h.ctx, 0, MIB, 0, &list));
+	OK(cmx_mem_alloc(self->h.ctx, 0, MIB, CMX_MEM_NO_DATA, &from));
+	word = cmx_mem_va(list) + 65536;
+	r = cmx_mem_ptr(list);
+	for (uint32_t i = 0; i < 12; i++) {
+		OK(cmx_mem_alloc(self->h.ctx, 2 + i, MIB, CMX_MEM_NO_DATA, &to));
+		r[i] = (struct cmx_record){ .opcode = UB_OP_WRITE, .messages = 1, .len = MIB,
+					    .va = cmx_mem_va(to), .src_va = cmx_mem_va(from) };
+	}
+	r[12] = (struct cmx_record){ .opcode = UB_OP_FADD, .messages = 1, .len = 8, .va = word,
+				     .value = 1 };
+	launch.record_va = cmx_mem_va(list);
+	launch.record_count = 13;
+	start = haul_now(&self->h);
+	OK(cmx_queue_launch(q, &launch, CMX_ENTRY_COMPLETE, 0));
+	OK(cmx_queue_submit(q));
+	OK(haul_read(&self->h, start, 1));
+	EXPECT_EQ(0, self->h.status[0]);
+	/* The last one's first slice has entered; the others of the twelve come behind. */
+	EXPECT_LE(time_of(12 * SLICE, 137 * GB), self->h.took[0]);
+	OK(cmx_wait_memory(self->h.ctx, word, CMX_COND_EQ, 1, &opts));
+	OK(cmx_wait_idle(self->h.ctx, &opts));
+	EXPECT_LE(self->h.took[0], haul_now(&self->h) - start);
+}
+
 /* What overlaps completes in order, whatever way it goes. */
 TEST_F(fabric, completions_in_order)
 {
