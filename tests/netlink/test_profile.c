@@ -145,32 +145,6 @@ TEST_F(profile, refused_ones_change_nothing)
 	EXPECT_EQ(64 + 16, after.num_entities);
 }
 
-/* Every field of this extreme is the largest one. */
-TEST_F_TIMEOUT(profile, the_largest_machine, 300)
-{
-	const struct cmx_profile_constant *constants;
-	struct cmx_fabric_link *links;
-	struct cmx_fabric_entity *entities;
-	struct cmx_fabric_route r;
-	size_t count;
-
-	if (!getenv("CMX_LARGE"))
-		SKIP(return, "needs CMX_LARGE, and time");
-	constants = cmx_profile_constants(&count);
-	for (size_t i = 0; i < count; i++)
-		OK(cmx_profile_set(self->two, constants[i].name, constants[i].max, NULL));
-	OK(cmx_profile_load(self->fabric, self->two, 0));
-	OK(cmx_fabric_get_machine(self->fabric, &self->m));
-	EXPECT_EQ((int)self->m.num_links, cmx_fabric_links(self->fabric, &links));
-	EXPECT_EQ((int)self->m.num_entities, cmx_fabric_entities(self->fabric, &entities));
-	OK(cmx_fabric_get_route(self->fabric, 0, self->m.num_entities - 1, 0, &r));
-	EXPECT_EQ(0xffff, r.planes);
-	EXPECT_LT(0, r.read_rate);
-	OK(cmx_fabric_set(self->fabric, CMX_FABRIC_OBJ_LINK, self->m.num_links - 1, 0, 0));
-	free(links);
-	free(entities);
-}
-
 TEST_F_TIMEOUT(profile, smallest_values, 60)
 {
 	const struct cmx_profile_constant *constants;
