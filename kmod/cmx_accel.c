@@ -81,8 +81,10 @@ int cmx_accel_claim(struct cmx_machine *machine, u32 *clients)
 	if (cdev) {
 		spin_lock(&cdev->files_lock);
 		*clients = list_count_nodes(&cdev->files);
-		if (!*clients)
+		if (!*clients) {
+			/* Release: pairs with the acquire of poll(), as in announcing. */
 			smp_store_release(&cdev->gone, true);
+		}
 		spin_unlock(&cdev->files_lock);
 	}
 	device_unlock(&machine->dev);

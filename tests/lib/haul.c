@@ -120,7 +120,7 @@ int haul_status(struct haul *h, const struct job *job)
 
 uint64_t time_of(uint64_t bytes, uint64_t rate)
 {
-	return (uint64_t)((unsigned __int128)bytes * PS_PER_S / rate);
+	return (uint64_t)((__uint128_t)bytes * PS_PER_S / rate);
 }
 
 uint64_t off(uint64_t got, uint64_t want)

@@ -113,8 +113,10 @@ TEST_F(fabric, other_ways)
 TEST_F(fabric, two_readers_of_a_socket)
 {
 	struct job jobs[2] = {
-		{ .entity = haul_die(&self->h, 0, 0), .peer = haul_socket(&self->h, 0, 0), .bytes = LARGE },
-		{ .entity = haul_die(&self->h, 1, 7), .peer = haul_socket(&self->h, 0, 0), .bytes = LARGE },
+		{ .entity = haul_die(&self->h, 0, 0),
+		  .peer = haul_socket(&self->h, 0, 0), .bytes = LARGE },
+		{ .entity = haul_die(&self->h, 1, 7),
+		  .peer = haul_socket(&self->h, 0, 0), .bytes = LARGE },
 	};
 
 	OK(haul_run(&self->h, jobs, 2));
@@ -133,7 +135,8 @@ TEST_F(fabric, incast)
 		OK(haul_run(&self->h, jobs, n));
 		/* The port of the one who receives sets the pace of all, in equal shares. */
 		for (uint32_t i = 0; i < n; i++)
-			EXPECT_NEAR(i, 15, time_of(n * LARGE, DIE_PORT * 978 / 1000), self->h.took[i]);
+			EXPECT_NEAR(i, 15, time_of(n * LARGE, DIE_PORT * 978 / 1000),
+				    self->h.took[i]);
 	}
 }
 
@@ -153,10 +156,14 @@ TEST_F(fabric, outcast)
 TEST_F(fabric, two_sided)
 {
 	struct job jobs[4] = {
-		{ .entity = haul_die(&self->h, 0, 0), .peer = haul_die(&self->h, 0, 2), .bytes = LARGE },
-		{ .entity = haul_die(&self->h, 0, 2), .peer = haul_die(&self->h, 0, 0), .bytes = LARGE },
-		{ .entity = haul_die(&self->h, 0, 4), .peer = haul_die(&self->h, 0, 6), .bytes = LARGE },
-		{ .entity = haul_die(&self->h, 0, 4), .peer = haul_die(&self->h, 0, 8), .bytes = LARGE,
+		{ .entity = haul_die(&self->h, 0, 0),
+		  .peer = haul_die(&self->h, 0, 2), .bytes = LARGE },
+		{ .entity = haul_die(&self->h, 0, 2),
+		  .peer = haul_die(&self->h, 0, 0), .bytes = LARGE },
+		{ .entity = haul_die(&self->h, 0, 4),
+		  .peer = haul_die(&self->h, 0, 6), .bytes = LARGE },
+		{ .entity = haul_die(&self->h, 0, 4),
+		  .peer = haul_die(&self->h, 0, 8), .bytes = LARGE,
 		  .write = true },
 	};
 
@@ -173,14 +180,17 @@ TEST_F(fabric, node_uplink)
 	uint64_t last = 0;
 
 	for (uint32_t i = 0; i < 16; i++)
-		jobs[i] = (struct job){ .entity = haul_die(&self->h, 0, i), .peer = haul_die(&self->h, 1, i),
+		jobs[i] = (struct job){ .entity = haul_die(&self->h, 0, i),
+					.peer = haul_die(&self->h, 1, i),
 					.bytes = LARGE };
 	OK(haul_run(&self->h, jobs, 16));
 	for (uint32_t i = 0; i < 16; i++)
-		EXPECT_NEAR(i, 5, time_of(LARGE, 167 * GB * 978 / 1000) + 1900 * NS, self->h.took[i]);
+		EXPECT_NEAR(i, 5, time_of(LARGE, 167 * GB * 978 / 1000) + 1900 * NS,
+			    self->h.took[i]);
 	/* With writes into the dies and all sockets' traffic on top it is not. */
 	for (uint32_t i = 0; i < 16; i++)
-		jobs[i] = (struct job){ .entity = haul_die(&self->h, 1, i), .peer = haul_die(&self->h, 0, i),
+		jobs[i] = (struct job){ .entity = haul_die(&self->h, 1, i),
+					.peer = haul_die(&self->h, 0, i),
 					.bytes = LARGE, .planes = 1 };
 	for (uint32_t i = 16; i < 20; i++)
 		jobs[i] = (struct job){ .entity = haul_socket(&self->h, 1, i - 16), .bytes = LARGE,
@@ -194,9 +204,11 @@ TEST_F(fabric, node_uplink)
 TEST_F(fabric, small_beside_large)
 {
 	struct job jobs[2] = {
-		{ .entity = haul_die(&self->h, 0, 0), .peer = haul_die(&self->h, 0, 2), .write = true,
+		{ .entity = haul_die(&self->h, 0, 0),
+		  .peer = haul_die(&self->h, 0, 2), .write = true,
 		  .bytes = 1024 * MIB },
-		{ .entity = haul_die(&self->h, 0, 0), .peer = haul_die(&self->h, 0, 2), .write = true,
+		{ .entity = haul_die(&self->h, 0, 0),
+		  .peer = haul_die(&self->h, 0, 2), .write = true,
 		  .bytes = 512 },
 	};
 
@@ -278,7 +290,8 @@ TEST_F(fabric, descriptors)
 		OK(cmx_queue_submit(q));
 		OK(haul_read(&self->h, start, 8));
 		for (uint32_t i = 0; i < 8; i++)
-			EXPECT_NEAR(i, 1, first[class] + 1300 * NS + i * gap[class], self->h.took[i]);
+			EXPECT_NEAR(i, 1, first[class] + 1300 * NS + i * gap[class],
+				    self->h.took[i]);
 	}
 }
 

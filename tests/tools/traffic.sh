@@ -34,8 +34,9 @@ conserved()
 
 no_share_over_all()
 {
-	json "all(l[w] <= v['virtual_ps'] for l in v['links'] for w in ('up_busy_ps', 'down_busy_ps'))
-		and all(e['mem_busy_ps'] <= v['virtual_ps'] for e in v['entities'])" \
+	json "all(l[w] <= v['virtual_ps']
+		for l in v['links'] for w in ('up_busy_ps', 'down_busy_ps')) and
+		all(e['mem_busy_ps'] <= v['virtual_ps'] for e in v['entities'])" \
 		cmx counters --all --json
 }
 
@@ -56,7 +57,8 @@ check "shares are of time that went by" no_share_over_all
 check "it is a client" json \
 	"len(v['clients']) == 1 and v['clients'][0]['pid'] == $client and
 	 v['clients'][0]['name'] == 'traffic' and v['clients'][0]['bytes'] == $((24 * mib)) and
-	 v['clients'][0]['queues'] == 1 and v['clients'][0]['bos'] == 2" cmx counters --clients --json
+	 v['clients'][0]['queues'] == 1 and v['clients'][0]['bos'] == 2" \
+	cmx counters --clients --json
 check "with memory on two dies" json \
 	"{e['name']: e['bytes'] for e in v['clients'][0]['entities']} ==
 	 {'n0.npu0.die0': $((8 * mib)), 'n1.npu2.die1': $((8 * mib))}" cmx counters --clients --json
