@@ -162,6 +162,39 @@ TEST_F(events, another_network_namespace)
 	cmx_fabric_close(elsewhere);
 }
 
+/* A command that cannot reach its peer is told of with what its completion says. */
+TEST_F(events, a_command_that_failed)
+{
+	struct cmx_queue_desc desc = { .queue_class = CMX_QUEUE_SDMA };
+	struct cmx_mem *near, *far;
+	struct cmx_fabric_event event;
+	struct cmx_ctx *ctx;
+	struct cmx_queue *q;
+	struct cmx_cqe cqe;
+
+	OK(cmx_open(NULL, 0, &ctx));
+	OK(cmx_cq_create(ctx, NULL, 16, CMX_CQ_BACKPRESSURE, &desc.cq));
+	OK(cmx_queue_create(ctx, &desc, &q));
+	OK(cmx_mem_alloc(ctx, 0, 4096, 0, &near));
+	OK(cmx_mem_alloc(ctx, 5, 4096, 0, &far));
+	OK(cmx_fabric_subscribe(self->listener, CMX_FABRIC_EVENTS_ERROR));
+	OK(cmx_fabric_set(self->admin, CMX_FABRIC_OBJ_ENTITY, 5, 0, 0));
+	OK(cmx_queue_copy(q, cmx_mem_va(far), cmx_mem_va(near), 4096, CMX_ENTRY_COMPLETE, 1));
+	OK(cmx_queue_submit(q));
+	OK(cmx_wait_completions(desc.cq, 1, NULL));
+	ASSERT_EQ(1, cmx_cq_read(desc.cq, &cqe));
+	EXPECT_EQ(UB_CR_ACK_TIMEOUT, cqe.status);
+	ASSERT_EQ(1, cmx_fabric_next_event(self->listener, &event));
+	EXPECT_EQ(CMX_FABRIC_EVENT_ERROR, (int)event.type);
+	EXPECT_EQ(0, event.index);
+	EXPECT_EQ(5, event.peer);
+	EXPECT_EQ(cqe.status, event.status);
+	EXPECT_LT(0, event.time_ps);
+	EXPECT_EQ(0, cmx_fabric_next_event(self->listener, &event));
+	OK(cmx_fabric_set(self->admin, CMX_FABRIC_OBJ_ENTITY, 5, 1, 0));
+	cmx_close(ctx);
+}
+
 /* Anybody may send to a listener's port. */
 TEST_F(events, a_forged_event_is_ignored)
 {

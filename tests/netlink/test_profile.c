@@ -204,7 +204,7 @@ TEST_F_TIMEOUT(profile, opened_meanwhile, 300)
 	OK(cmx_profile_load(self->fabric, self->two, 0));
 }
 
-TEST_F_TIMEOUT(profile, again_and_again, 900)
+TEST_F_TIMEOUT(profile, again_and_again, 1700)
 {
 	const char *loops = getenv("CMX_LOOPS");
 	int n = loops ? atoi(loops) : 20;
