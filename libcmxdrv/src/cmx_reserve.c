@@ -10,12 +10,22 @@
 #define RESERVE_END	0x600000000000ull
 #define RESERVE_SIZE	0x100000000000ull	/* 16 TiB */
 #define RESERVE_MIN	0x000400000000ull	/* 16 GiB */
+#define RESERVE_SOME	0x010000000000ull	/* 1 TiB */
+#define RESERVE_MANY	0x001000000000ull	/* 64 GiB: all memory of a die */
 #else
 #define RESERVE_BASE	0x40000000ull
 #define RESERVE_END	0xa0000000ull
 #define RESERVE_SIZE	0x20000000ull
 #define RESERVE_MIN	0x04000000ull
+#define RESERVE_SOME	RESERVE_MIN
+#define RESERVE_MANY	RESERVE_MIN
 #endif
+
+/* Who has few contexts gets much for each; a thousand have to fit as well. */
+#define RESERVE_FEW	3
+#define RESERVE_LESS	16
+
+static unsigned int reserved;
 
 #define RESERVE_FLAGS	(MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)
 
@@ -35,12 +45,20 @@ static void *reserve_at(uint64_t address, uint64_t size)
 	return got;
 }
 
+static uint64_t reserve_size(unsigned int before)
+{
+	if (before < RESERVE_FEW)
+		return RESERVE_SIZE;
+	return before < RESERVE_LESS ? RESERVE_SOME : RESERVE_MANY;
+}
+
 int cmx_reserve_take(void **start, uint64_t *size)
 {
 	void *got = MAP_FAILED;
-	uint64_t bytes = RESERVE_SIZE;
+	uint64_t bytes = reserve_size(__atomic_fetch_add(&reserved, 1, __ATOMIC_RELAXED));
 
-	for (uint64_t at = RESERVE_BASE; at + bytes <= RESERVE_END; at += bytes) {
+	for (uint64_t at = RESERVE_BASE; bytes == RESERVE_SIZE && at + bytes <= RESERVE_END;
+	     at += bytes) {
 		got = reserve_at(at, bytes);
 		if (got != MAP_FAILED)
 			goto out;
@@ -50,6 +68,7 @@ int cmx_reserve_take(void **start, uint64_t *size)
 		if (got != MAP_FAILED)
 			goto out;
 	}
+	__atomic_fetch_sub(&reserved, 1, __ATOMIC_RELAXED);
 	return -ENOMEM;
 
 out:
@@ -60,6 +79,7 @@ out:
 
 void cmx_reserve_give(void *start, uint64_t size)
 {
+	__atomic_fetch_sub(&reserved, 1, __ATOMIC_RELAXED);
 	munmap(start, size);
 }
 
