@@ -16,7 +16,7 @@ $(UNIT_INFER_OBJS) $(UNIT_INFER_HELP): CPPFLAGS += $(CMXDRV_CPPFLAGS) -Itools/in
 $(UNIT_INFER_OBJS) $(UNIT_INFER_HELP) $(UNIT_INFER_MODELS): CFLAGS += -ffp-contract=off
 $(UNIT_INFER_OBJS): | $(HARNESS)
 
-$(UNIT_INFER_BINS): private LDLIBS += -lm
+$(UNIT_INFER_BINS): private LDLIBS += -ljansson -lm
 $(UNIT_INFER_BINS): $(B)/tests/unit/%: $(B)/obj/tests/unit/%.o $(UNIT_INFER_HELP) \
 	$(UNIT_INFER_ENGINE) $(UNIT_INFER_MODELS)
 	@$(call say,LD,$@)

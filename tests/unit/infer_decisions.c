@@ -41,7 +41,10 @@ static void make_decisions(struct cmx_decisions *out)
 	d.chunk = 4;
 	d.ctx = 7;
 	d.temp = 0.5f;
+	d.top_k = 40;
 	d.top_p = 0.9f;
+	d.min_p = 0.05f;
+	d.penalty = 1.25f;
 	for (uint32_t i = 0; i < 7; i++)
 		d.ids[i] = i * 7;
 	for (uint32_t i = 0; i < 6 * 2 * 3; i++)
@@ -81,7 +84,10 @@ TEST(round_trip)
 	EXPECT_EQ(2, d.n_output);
 	EXPECT_EQ(CMX_END_EOS, d.end);
 	EXPECT_EQ(4, d.chunk);
+	EXPECT_EQ(40, d.top_k);
 	EXPECT_EQ(0.9f, d.top_p);
+	EXPECT_EQ(0.05f, d.min_p);
+	EXPECT_EQ(1.25f, d.penalty);
 	EXPECT_EQ(42, d.ids[6]);
 	EXPECT_EQ(6, cmx_decisions_positions(&d));
 	EXPECT_EQ(2 * 3 * 5 % 16, *cmx_decisions_at(&d, 1, 0));
@@ -183,7 +189,8 @@ static int refused_u32(size_t at, uint32_t v, const char *word)
 TEST(header_fields)
 {
 	EXPECT_TRUE(refused_u32(0, 0, "not a decisions file"));
-	EXPECT_TRUE(refused_u32(8, 2, "version is 2"));
+	EXPECT_TRUE(refused_u32(8, 1, "version is 1, must be 2..2"));
+	EXPECT_TRUE(refused_u32(8, 3, "version is 3"));
 	EXPECT_TRUE(refused_u32(12, 100000, "MoE layer count"));
 	EXPECT_TRUE(refused_u32(16, 0, "expert count is 0"));
 	EXPECT_TRUE(refused_u32(20, 17, "experts used is 17, must be 1..16"));
@@ -191,11 +198,13 @@ TEST(header_fields)
 	EXPECT_TRUE(refused_u32(28, 0, "prompt length"));
 	EXPECT_TRUE(refused_u32(28, 1u << 20, "counts ask for"));
 	EXPECT_TRUE(refused_u32(32, UINT32_MAX, "output length"));
-	EXPECT_TRUE(refused_u32(36, 2, "end reason"));
+	EXPECT_TRUE(refused_u32(36, 3, "end reason"));
 	EXPECT_TRUE(refused_u32(40, 0, "chunk"));
 	EXPECT_TRUE(refused_u32(48, 2, "all-logits"));
-	EXPECT_TRUE(refused_u32(52, 0x7fc00000, "temperature"));
-	EXPECT_TRUE(refused_u32(56, 0, "top-p"));
+	EXPECT_TRUE(refused_u32(56, 0x7fc00000, "temperature"));
+	EXPECT_TRUE(refused_u32(60, 0, "top-p"));
+	EXPECT_TRUE(refused_u32(64, 0x40000000, "min-p is 2, must be 0..1"));
+	EXPECT_TRUE(refused_u32(68, 0x7f800000, "repetition penalty is inf"));
 }
 
 TEST_HARNESS_MAIN

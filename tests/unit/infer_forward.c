@@ -44,7 +44,8 @@ static int engine_open(struct engine *e, int fd, const struct cmx_die_options *d
 		       uint32_t chunk, const struct cmx_decisions *replay)
 {
 	const struct cmx_forward_options opt = {
-		.ctx = CTX, .chunk = chunk, .all_logits = true, .sampling = { 0, 1, 0 },
+		.ctx = CTX, .chunk = chunk, .all_logits = true,
+		.sampling = { .penalty = 1, .top_p = 1 },
 	};
 	struct cmx_gguf *g = NULL;
 	int ret = cmx_gguf_open_fd(fd, &g, &err);

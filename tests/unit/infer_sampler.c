@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Choice of the next token. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <kselftest_harness.h>
@@ -17,7 +18,7 @@ static struct cmx_k_sample sample(float temp, float top_p)
 {
 	return (struct cmx_k_sample){
 		.logits = logits, .order = order, .prob = prob, .out = &got, .next = &next,
-		.seed = 7, .vocab = VOCAB, .temp = temp, .top_p = top_p,
+		.seed = 7, .vocab = VOCAB, .temp = temp, .top_p = top_p, .penalty = 1,
 	};
 }
 
@@ -120,6 +121,202 @@ TEST(a_low_temperature_is_greedy)
 	logits[17] = 1;
 	for (a.index = 0; a.index < 100; a.index++)
 		EXPECT_EQ(17, pick(CMX_ISA_SCALAR, &a));
+}
+
+static uint64_t state;
+
+static double uniform(void)
+{
+	state = state * 6364136223846793005ull + 1442695040888963407ull;
+	return (double)(state >> 11) * 0x1p-53;
+}
+
+static int by_logit(const void *a, const void *b)
+{
+	float x = logits[*(const uint32_t *)a], y = logits[*(const uint32_t *)b];
+
+	return x < y ? 1 : x > y ? -1 : *(const uint32_t *)a > *(const uint32_t *)b ? 1 : -1;
+}
+
+/* Probabilities after the cuts as they are described, in double; 0 for what is cut off. */
+static void by_definition(const struct cmx_k_sample *a, double *p)
+{
+	uint32_t id[VOCAB], n = a->top_k && a->top_k < VOCAB ? a->top_k : VOCAB, kept = 0;
+	double sum = 0, have = 0;
+
+	for (uint32_t i = 0; i < VOCAB; i++)
+		id[i] = i;
+	qsort(id, VOCAB, sizeof(*id), by_logit);
+	memset(p, 0, VOCAB * sizeof(*p));
+	for (uint32_t i = 0; i < n; i++)
+		sum += exp(((double)logits[id[i]] - (double)logits[id[0]]) / (double)a->temp);
+	for (; kept < n && have < (double)a->top_p * sum; kept++) {
+		p[id[kept]] = exp(((double)logits[id[kept]] - (double)logits[id[0]]) /
+				  (double)a->temp);
+		have += p[id[kept]];
+	}
+	for (uint32_t i = 0; i < kept; i++) {
+		if (p[id[i]] < (double)a->min_p)
+			p[id[i]] = 0;
+	}
+}
+
+/* Whether a sum is just at its limit depends on rounding: such cases say nothing. */
+static int is_close(const struct cmx_k_sample *a)
+{
+	struct cmx_k_sample less = *a, more = *a;
+	double p[VOCAB], q[VOCAB];
+	uint32_t differs = 0;
+
+	less.top_p *= 0.9999f;
+	less.min_p *= 1.0001f;
+	more.top_p *= 1.0001f;
+	more.min_p *= 0.9999f;
+	by_definition(&less, p);
+	by_definition(&more, q);
+	for (uint32_t i = 0; i < VOCAB; i++)
+		differs += !p[i] != !q[i];
+	return differs > 0 && a->top_p < 1;
+}
+
+TEST(cuts_by_definition)
+{
+	uint32_t tried = 0;
+
+	state = 11;
+	for (uint32_t round = 0; round < 300; round++) {
+		struct cmx_k_sample a = sample((float)(0.2 + 2 * uniform()), 1);
+		double p[VOCAB], sum = 0;
+		uint32_t count[VOCAB] = { 0 };
+
+		for (uint32_t i = 0; i < VOCAB; i++)
+			logits[i] = (float)(8 * uniform() - 4);
+		a.top_k = round & 1 ? 1 + (uint32_t)(40 * uniform()) : 0;
+		a.top_p = round & 2 ? (float)(0.05 + 0.95 * uniform()) : 1;
+		a.min_p = round & 4 ? (float)uniform() : 0;
+		if (is_close(&a))
+			continue;
+		tried++;
+		by_definition(&a, p);
+		for (uint32_t i = 0; i < VOCAB; i++)
+			sum += p[i];
+		for (a.index = 0; a.index < 1000; a.index++)
+			count[pick(CMX_ISA_SCALAR, &a)]++;
+		for (uint32_t i = 0; i < VOCAB; i++) {
+			double want = 1000 * p[i] / sum;
+
+			ASSERT_TRUE(p[i] > 0 || !count[i]) TH_LOG("round %u token %u", round, i);
+			ASSERT_GT(6 * sqrt(want) + 1, fabs(count[i] - want));
+		}
+	}
+	EXPECT_LT(200, tried);
+}
+
+TEST(top_k_of_one_is_greedy)
+{
+	struct cmx_k_sample a = sample(50, 1);
+
+	for (uint32_t i = 0; i < VOCAB; i++)
+		logits[i] = (float)(i * 11 % VOCAB);
+	a.top_k = 1;
+	for (a.index = 0; a.index < 200; a.index++)
+		EXPECT_EQ((float)(VOCAB - 1), logits[pick(CMX_ISA_SCALAR, &a)]);
+}
+
+TEST(min_p_of_one_keeps_the_best)
+{
+	struct cmx_k_sample a = sample(50, 1);
+
+	memset(logits, 0, sizeof(logits));
+	logits[5] = 1;
+	logits[6] = 1;
+	a.min_p = 1;
+	for (a.index = 0; a.index < 100; a.index++) {
+		uint32_t id = pick(CMX_ISA_SCALAR, &a);
+
+		EXPECT_TRUE(id == 5 || id == 6);
+	}
+}
+
+TEST(repetition_penalty)
+{
+	static const uint32_t history[] = { 3, 3, 3, 9, 4000000000u };
+	struct cmx_k_sample a = sample(0, 1);
+	float before[VOCAB];
+
+	memset(logits, 0, sizeof(logits));
+	logits[3] = 4;
+	logits[8] = 2.5f;
+	a.history = history;
+	a.n_history = 5;
+	EXPECT_EQ(3, pick(CMX_ISA_SCALAR, &a));
+	/* Once for all its places: 4 / 1.5 is still above 2.5. */
+	a.penalty = 1.5f;
+	EXPECT_EQ(3, pick(CMX_ISA_SCALAR, &a));
+	a.penalty = 2;
+	memcpy(before, logits, sizeof(before));
+	EXPECT_EQ(8, pick(CMX_ISA_SCALAR, &a));
+	EXPECT_EQ(0, memcmp(before, logits, sizeof(before)));
+	/* A negative one moves away too. */
+	for (uint32_t i = 0; i < VOCAB; i++)
+		logits[i] = -5;
+	logits[9] = -1;
+	logits[10] = -1.5f;
+	EXPECT_EQ(10, pick(CMX_ISA_SCALAR, &a));
+	a.n_history = 3;
+	EXPECT_EQ(9, pick(CMX_ISA_SCALAR, &a));
+	/* With a draw as well: 3 gets rare. */
+	memset(logits, 0, sizeof(logits));
+	logits[3] = 40;
+	a.temp = 1;
+	a.penalty = 10;
+	a.top_k = 1;
+	EXPECT_EQ(3, pick(CMX_ISA_SCALAR, &a));
+	logits[8] = 4.5f;
+	EXPECT_EQ(8, pick(CMX_ISA_SCALAR, &a));
+}
+
+TEST(a_penalty_that_leaves_the_range)
+{
+	static const uint32_t history[] = { 1 };
+	struct cmx_k_sample a = sample(1, 0.9f);
+
+	memset(logits, 0, sizeof(logits));
+	logits[1] = -3e38f;
+	a.history = history;
+	a.n_history = 1;
+	a.penalty = 10;
+	pick(CMX_ISA_SCALAR, &a);
+	EXPECT_EQ(1, got.bad);
+	logits[1] = NAN;
+	pick(CMX_ISA_SCALAR, &a);
+	EXPECT_EQ(1, got.bad);
+	logits[1] = -3e37f;
+	pick(CMX_ISA_SCALAR, &a);
+	EXPECT_EQ(0, got.bad);
+}
+
+/* Every cut at once, on every level. */
+TEST(levels_agree_with_all_cuts)
+{
+	static const uint32_t history[] = { 1, 2, 5, 7 };
+	struct cmx_k_sample a = sample(0.8f, 0.95f);
+
+	a.history = history;
+	a.n_history = 4;
+	a.top_k = 20;
+	a.min_p = 0.02f;
+	a.penalty = 1.3f;
+	for (uint32_t i = 0; i < VOCAB; i++)
+		logits[i] = (float)(i * 7 % 11) / 3 - 1;
+	for (a.index = 0; a.index < 100; a.index++) {
+		uint32_t id = pick(CMX_ISA_SCALAR, &a);
+
+		for (int isa = 0; isa < CMX_ISA_COUNT; isa++) {
+			if (cmx_npu_kernels(isa))
+				EXPECT_EQ(id, pick(isa, &a));
+		}
+	}
 }
 
 TEST_HARNESS_MAIN

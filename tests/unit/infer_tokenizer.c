@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Byte-level tokens in and out; text that never shows half a character. */
+/* Vocabularies in GGUF files: kinds of tokens, and what is refused. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,12 +37,14 @@ static void alphabet(uint8_t byte, char *out)
 }
 
 /* BOS, EOS, then the bytes backwards, a literal, a byte token, one unused. */
-static void make_vocab(const char *merge)
+static void make_vocab(const char *pre, const char *merge)
 {
 	char text[8];
 
-	make_header(&file, 0, 7);
+	make_header(&file, 0, pre ? 8 : 7);
 	make_kv_string(&file, "tokenizer.ggml.model", "gpt2");
+	if (pre)
+		make_kv_string(&file, "tokenizer.ggml.pre", pre);
 	make_kv_array(&file, "tokenizer.ggml.tokens", CMX_GGUF_STRING, VOCAB);
 	make_string(&file, "<bos>");
 	make_string(&file, "<eos>");
@@ -83,11 +85,11 @@ TEST(every_byte_goes_there_and_back)
 	uint32_t *ids, n, len;
 	char text[256];
 
-	make_vocab(NULL);
+	make_vocab(NULL, NULL);
 	ASSERT_EQ(0, open_tokenizer(&t, VOCAB)) TH_LOG("%s", err.text);
 	for (int i = 0; i < 256; i++)
 		text[i] = (char)i;
-	ASSERT_EQ(0, cmx_tokenizer_encode(&t, text, 256, &ids, &n, &err));
+	ASSERT_EQ(0, cmx_tokenizer_encode(&t, text, 256, false, &ids, &n, &err));
 	ASSERT_EQ(257, n);
 	EXPECT_EQ(0, ids[0]);
 	for (uint32_t i = 0; i < 256; i++) {
@@ -105,7 +107,7 @@ TEST(kinds_of_tokens)
 	const char *b;
 	uint32_t len;
 
-	make_vocab(NULL);
+	make_vocab(NULL, NULL);
 	ASSERT_EQ(0, open_tokenizer(&t, VOCAB));
 	EXPECT_EQ(NULL, cmx_tokenizer_bytes(&t, 0, &len));
 	EXPECT_EQ(NULL, cmx_tokenizer_bytes(&t, 260, &len));
@@ -122,17 +124,71 @@ TEST(kinds_of_tokens)
 TEST(refusals)
 {
 	struct cmx_tokenizer t;
-	uint32_t *ids, n;
 
-	make_vocab("t h");
-	ASSERT_EQ(0, open_tokenizer(&t, VOCAB));
-	EXPECT_EQ(-ENOTSUP, cmx_tokenizer_encode(&t, "x", 1, &ids, &n, &err));
-	cmx_tokenizer_free(&t);
+	make_vocab(NULL, NULL);
 	EXPECT_EQ(-EINVAL, open_tokenizer(&t, VOCAB + 1));
 	EXPECT_NE(NULL, strstr(err.text, "262 entries"));
 	make_header(&file, 0, 1);
 	make_kv_string(&file, "tokenizer.ggml.model", "llama");
 	EXPECT_EQ(-ENOTSUP, open_tokenizer(&t, VOCAB));
+}
+
+TEST(one_merge)
+{
+	static const uint32_t want[] = { 0, 257 - 'x', 261, 257 - 't', 258, 261 };
+	struct cmx_tokenizer t;
+	uint32_t *ids, n;
+
+	make_vocab("deepseek-v3", "t h");
+	ASSERT_EQ(0, open_tokenizer(&t, VOCAB)) TH_LOG("%s", err.text);
+	ASSERT_EQ(0, cmx_tokenizer_encode(&t, "xthta literalth", 15, false, &ids, &n, &err));
+	ASSERT_EQ(6, n);
+	EXPECT_EQ(0, memcmp(ids, want, sizeof(want)));
+	EXPECT_TRUE(cmx_tokenizer_is_end(&t, 1));
+	EXPECT_FALSE(cmx_tokenizer_is_end(&t, 0));
+	free(ids);
+	cmx_tokenizer_free(&t);
+}
+
+static int refused(const char *pre, const char *merge, const char *word)
+{
+	struct cmx_tokenizer t;
+
+	make_vocab(pre, merge);
+	return open_tokenizer(&t, VOCAB) < 0 && strstr(err.text, word);
+}
+
+TEST(merges_that_make_no_sense)
+{
+	EXPECT_TRUE(refused(NULL, "t h", "tokenizer.ggml.pre is missing")) TH_LOG("%s", err.text);
+	EXPECT_TRUE(refused("llama-bpe", "t h", "is 'llama-bpe', must be deepseek-v3"));
+	EXPECT_TRUE(refused("deepseek-v3", "th", "merge 0 'th' is not two words"));
+	EXPECT_TRUE(refused("deepseek-v3", "t h e", "is not two words"));
+	EXPECT_TRUE(refused("deepseek-v3", "", "is not two words"));
+	EXPECT_TRUE(refused("deepseek-v3", " th", "a side or a result that is no token"));
+	EXPECT_TRUE(refused("deepseek-v3", "t e", "a side or a result that is no token"));
+	EXPECT_TRUE(refused("deepseek-v3", "t \xef\xbc\x81", "is not in the byte-level alphabet"));
+	EXPECT_TRUE(refused("deepseek-v3", "t \xff", "is not in the byte-level alphabet"));
+}
+
+/* Each header byte in turn: whatever it says, no more than an error. */
+TEST(every_byte_changed)
+{
+	static const uint8_t flips[] = { 0x01, 0x80, 0xff };
+	struct cmx_tokenizer t;
+	int ret;
+
+	make_vocab("deepseek-v3", "t h");
+	for (size_t i = 0; i < file.len; i++) {
+		for (size_t j = 0; j < sizeof(flips); j++) {
+			file.buf[i] ^= flips[j];
+			ret = open_tokenizer(&t, VOCAB);
+			EXPECT_TRUE(!ret || err.text[0]);
+			if (!ret)
+				cmx_tokenizer_free(&t);
+			file.buf[i] ^= flips[j];
+		}
+	}
 }
 
 TEST(text_without_a_token)
@@ -145,47 +201,12 @@ TEST(text_without_a_token)
 	make_kv_array(&file, "tokenizer.ggml.tokens", CMX_GGUF_STRING, 1);
 	make_string(&file, "a");
 	ASSERT_EQ(0, open_tokenizer(&t, 1)) TH_LOG("%s", err.text);
-	EXPECT_EQ(-EINVAL, cmx_tokenizer_encode(&t, "ab", 2, &ids, &n, &err));
+	EXPECT_EQ(-EINVAL, cmx_tokenizer_encode(&t, "ab", 2, false, &ids, &n, &err));
 	EXPECT_NE(NULL, strstr(err.text, "byte 1 is 0x62"));
-	ASSERT_EQ(0, cmx_tokenizer_encode(&t, "aa", 2, &ids, &n, &err));
+	ASSERT_EQ(0, cmx_tokenizer_encode(&t, "aa", 2, false, &ids, &n, &err));
 	EXPECT_EQ(2, n);
 	free(ids);
 	cmx_tokenizer_free(&t);
-}
-
-/* Streams @in and checks that each piece that comes out is whole. */
-static int streams_to(const char *in, size_t len, const char *want)
-{
-	struct cmx_text_stream s = { .n = 0 };
-	char out[64], piece[CMX_TEXT_MAX];
-	size_t n = 0;
-
-	for (size_t i = 0; i <= len; i++) {
-		uint32_t got = i < len ? cmx_text_put(&s, (uint8_t)in[i], piece) :
-					 cmx_text_end(&s, piece);
-
-		if (got && ((uint8_t)piece[0] & 0xc0) == 0x80)
-			return 0;
-		memcpy(out + n, piece, got);
-		n += got;
-	}
-	return n == strlen(want) && !memcmp(out, want, n);
-}
-
-#define BAD "\xef\xbf\xbd"
-
-TEST(characters_come_whole)
-{
-	EXPECT_TRUE(streams_to("plain", 5, "plain"));
-	EXPECT_TRUE(streams_to("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 9,
-			       "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"));
-	EXPECT_TRUE(streams_to("\xe2\x82z", 3, BAD "z"));
-	EXPECT_TRUE(streams_to("\xe2\x82", 2, BAD));
-	EXPECT_TRUE(streams_to("\x80z", 2, BAD "z"));
-	EXPECT_TRUE(streams_to("\xff\xfe", 2, BAD BAD));
-	EXPECT_TRUE(streams_to("\xc0\x80", 2, BAD BAD));
-	EXPECT_TRUE(streams_to("\xed\xa0\x80", 3, BAD BAD BAD));
-	EXPECT_TRUE(streams_to("\xe2\xe2\x82\xac", 4, BAD "\xe2\x82\xac"));
 }
 
 TEST_HARNESS_MAIN

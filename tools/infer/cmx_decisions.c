@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define DECISIONS_MAGIC		"CMXDECIS"
-#define DECISIONS_VERSION	1u
+#define DECISIONS_VERSION	2u
 #define DECISIONS_MAX_POSITIONS	(1u << 24)
 
 struct decisions_header {
@@ -25,8 +25,11 @@ struct decisions_header {
 	uint32_t chunk;
 	uint32_t ctx;
 	uint32_t all_logits;
+	uint32_t top_k;
 	float temp;
 	float top_p;
+	float min_p;
+	float penalty;
 };
 
 /* CRC-32C (Castagnoli), bit by bit reflected. */
@@ -116,8 +119,8 @@ int cmx_decisions_write(const struct cmx_decisions *d, FILE *f, struct cmx_infer
 		.magic = DECISIONS_MAGIC, .version = DECISIONS_VERSION, .n_moe = d->n_moe,
 		.n_expert = d->n_expert, .n_used = d->n_used, .vocab = d->vocab,
 		.n_prompt = d->n_prompt, .n_output = d->n_output, .end = d->end,
-		.chunk = d->chunk, .ctx = d->ctx, .all_logits = d->all_logits, .temp = d->temp,
-		.top_p = d->top_p,
+		.chunk = d->chunk, .ctx = d->ctx, .all_logits = d->all_logits, .top_k = d->top_k,
+		.temp = d->temp, .top_p = d->top_p, .min_p = d->min_p, .penalty = d->penalty,
 	};
 	uint64_t n = expert_count(d, cmx_decisions_positions(d));
 	uint32_t crc = 0;
@@ -139,6 +142,28 @@ struct header_field {
 	uint32_t max;
 };
 
+static int check_sampling(const struct decisions_header *h, struct cmx_infer_err *err)
+{
+	const struct {
+		const char *name;
+		double val, min, max;
+	} fields[] = {
+		{ "temperature", (double)h->temp, 0, 100 },
+		{ "top-p", (double)h->top_p, 0.0000001, 1 },
+		{ "min-p", (double)h->min_p, 0, 1 },
+		{ "repetition penalty", (double)h->penalty, 0.01, 100 },
+	};
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		/* A NaN is in no range. */
+		if (fields[i].val >= fields[i].min && fields[i].val <= fields[i].max)
+			continue;
+		return cmx_infer_fail(err, -EINVAL, "decisions: %s is %g, must be %g..%g",
+				      fields[i].name, fields[i].val, fields[i].min, fields[i].max);
+	}
+	return 0;
+}
+
 static int check_header(const struct decisions_header *h, struct cmx_infer_err *err)
 {
 	const struct header_field fields[] = {
@@ -150,7 +175,7 @@ static int check_header(const struct decisions_header *h, struct cmx_infer_err *
 		{ "vocabulary size", h->vocab, 1, 1u << 24 },
 		{ "prompt length", h->n_prompt, 1, DECISIONS_MAX_POSITIONS },
 		{ "output length", h->n_output, 0, DECISIONS_MAX_POSITIONS },
-		{ "end reason", h->end, CMX_END_LENGTH, CMX_END_EOS },
+		{ "end reason", h->end, CMX_END_LENGTH, CMX_END_STOP },
 		{ "chunk", h->chunk, 1, DECISIONS_MAX_POSITIONS },
 		{ "context", h->ctx, 1, DECISIONS_MAX_POSITIONS },
 		{ "all-logits flag", h->all_logits, 0, 1 },
@@ -165,14 +190,11 @@ static int check_header(const struct decisions_header *h, struct cmx_infer_err *
 			return cmx_infer_fail(err, -EINVAL, "decisions: %s is %u, must be %u..%u",
 					      x->name, x->val, x->min, x->max);
 	}
-	if (!h->n_output && h->end == CMX_END_EOS)
+	if (!h->n_output && h->end != CMX_END_LENGTH)
 		return cmx_infer_fail(err, -EINVAL,
-				      "decisions: the end reason is an end token, the output length 0");
-	if (!(h->temp >= 0 && h->temp <= 100) || !(h->top_p > 0 && h->top_p <= 1))
-		return cmx_infer_fail(err, -EINVAL,
-				      "decisions: temperature %g, top-p %g, must be 0..100, 0..1",
-				      (double)h->temp, (double)h->top_p);
-	return 0;
+				      "decisions: the end reason is %u, the output length 0",
+				      h->end);
+	return check_sampling(h, err);
 }
 
 static int get(int fd, void *data, size_t len, uint32_t *crc, struct cmx_infer_err *err)
@@ -273,8 +295,9 @@ int cmx_decisions_read(struct cmx_decisions *d, int fd, struct cmx_infer_err *er
 	*d = (struct cmx_decisions){
 		.n_moe = h.n_moe, .n_expert = h.n_expert, .n_used = h.n_used, .vocab = h.vocab,
 		.n_prompt = h.n_prompt, .n_output = h.n_output, .end = h.end,
-		.chunk = h.chunk, .ctx = h.ctx, .all_logits = h.all_logits, .temp = h.temp,
-		.top_p = h.top_p, .capacity = h.n_prompt + h.n_output,
+		.chunk = h.chunk, .ctx = h.ctx, .all_logits = h.all_logits, .top_k = h.top_k,
+		.temp = h.temp, .top_p = h.top_p, .min_p = h.min_p, .penalty = h.penalty,
+		.capacity = h.n_prompt + h.n_output,
 	};
 	ret = check_size(d, fd, err);
 	if (!ret)

@@ -3,12 +3,13 @@
  * What a run decided: the experts its gates chose and the tokens it sampled.
  * A time-only run replays them.
  *
- * File, little-endian: 8 bytes "CMXDECIS", then u32 version (1), moe layers,
+ * File, little-endian: 8 bytes "CMXDECIS", then u32 version (2), moe layers,
  * experts, experts used, vocabulary, prompt tokens, output tokens, end reason,
- * chunk, context, all logits (0 or 1); f32 temperature, top-p; u32 ids of
- * prompt and output; u16 chosen experts [position][moe layer][used] for all
- * positions that went through the layers, prompt + output - 1 (prompt alone
- * without output); u32 CRC-32C of everything before it.
+ * chunk, context, all logits (0 or 1), top-k; f32 temperature, top-p, min-p,
+ * repetition penalty; u32 ids of prompt and output; u16 chosen experts
+ * [position][moe layer][used] for all positions that went through the layers,
+ * prompt + output - 1 (prompt alone without output); u32 CRC-32C of everything
+ * before it.
  */
 #ifndef CMX_DECISIONS_H
 #define CMX_DECISIONS_H
@@ -21,7 +22,8 @@
 
 enum cmx_end_reason {
 	CMX_END_LENGTH = 0,	/* as many tokens as were asked for */
-	CMX_END_EOS = 1,	/* the end token was sampled; it is the last output id */
+	CMX_END_EOS = 1,	/* an end token was sampled; it is the last output id */
+	CMX_END_STOP = 2,	/* the last output id completes a stop string */
 };
 
 struct cmx_decisions {
@@ -36,8 +38,11 @@ struct cmx_decisions {
 	uint32_t chunk;
 	uint32_t ctx;
 	uint32_t all_logits;
+	uint32_t top_k;
 	float temp;
 	float top_p;
+	float min_p;
+	float penalty;
 	uint32_t capacity;	/* positions there is room for */
 	uint32_t *ids;		/* prompt, then output */
 	uint16_t *experts;	/* [position][moe layer][used] */

@@ -282,12 +282,14 @@ static void pass_head(struct cmx_pass *p, uint32_t first)
 static void pass_sample(struct cmx_pass *p, uint64_t index)
 {
 	const struct cmx_forward *f = p->f;
+	const struct cmx_sampling *s = &f->opt.sampling;
 	uint32_t vocab = f->m->cfg.vocab, row = f->opt.all_logits ? p->n - 1 : 0;
 	const struct cmx_k_sample a = {
-		.logits = f->logits + (uint64_t)row * vocab, .order = f->order, .prob = f->prob,
-		.out = f->sample_out, .next = f->ids + p->pos + p->n, .seed = f->opt.sampling.seed,
-		.index = index, .vocab = vocab, .temp = f->opt.sampling.temp,
-		.top_p = f->opt.sampling.top_p,
+		.logits = f->logits + (uint64_t)row * vocab, .history = f->ids, .order = f->order,
+		.prob = f->prob, .out = f->sample_out, .next = f->ids + p->pos + p->n,
+		.seed = s->seed, .index = index, .n_history = p->pos + p->n, .vocab = vocab,
+		.top_k = s->top_k, .temp = s->temp, .top_p = s->top_p, .min_p = s->min_p,
+		.penalty = s->penalty,
 	};
 
 	cmx_pass_launch(p, CMX_NPU_SAMPLE, &a, "sample", 0);

@@ -11,9 +11,13 @@
 #include "cmx_decisions.h"
 #include "cmx_model.h"
 
+/* In the order in which they are applied; struct cmx_k_sample says how. */
 struct cmx_sampling {
+	float penalty;		/* on tokens of prompt and output so far; 1: none */
 	float temp;		/* 0: greedy */
+	uint32_t top_k;		/* 0: no cut */
 	float top_p;		/* 1: no cut */
+	float min_p;		/* 0: no cut */
 	uint64_t seed;
 };
 

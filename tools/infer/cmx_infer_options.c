@@ -17,16 +17,26 @@ enum {
 	OPT_CTX,
 	OPT_DIE,
 	OPT_TEMP,
+	OPT_TOP_K,
 	OPT_TOP_P,
+	OPT_MIN_P,
+	OPT_PENALTY,
 	OPT_SEED,
 	OPT_LOGITS,
 	OPT_TRACE,
 	OPT_RECORD,
 	OPT_REPLAY,
 	OPT_EXPERTS,
+	OPT_SYSTEM,
+	OPT_TOKENIZER,
+	OPT_STOP,
+	OPT_CHAT_FORM,
+	/* Those from here on are flags. */
 	OPT_TIME_ONLY,
 	OPT_JSON,
 	OPT_IGNORE_EOS,
+	OPT_CHAT,
+	OPT_SPECIAL,
 };
 
 static const struct option long_options[] = {
@@ -38,13 +48,22 @@ static const struct option long_options[] = {
 	{ "ctx", required_argument, NULL, OPT_CTX },
 	{ "die", required_argument, NULL, OPT_DIE },
 	{ "temp", required_argument, NULL, OPT_TEMP },
+	{ "top-k", required_argument, NULL, OPT_TOP_K },
 	{ "top-p", required_argument, NULL, OPT_TOP_P },
+	{ "min-p", required_argument, NULL, OPT_MIN_P },
+	{ "repeat-penalty", required_argument, NULL, OPT_PENALTY },
 	{ "seed", required_argument, NULL, OPT_SEED },
 	{ "logits", required_argument, NULL, OPT_LOGITS },
 	{ "trace", required_argument, NULL, OPT_TRACE },
 	{ "record", required_argument, NULL, OPT_RECORD },
 	{ "replay", required_argument, NULL, OPT_REPLAY },
 	{ "experts-out", required_argument, NULL, OPT_EXPERTS },
+	{ "system", required_argument, NULL, OPT_SYSTEM },
+	{ "tokenizer", required_argument, NULL, OPT_TOKENIZER },
+	{ "stop", required_argument, NULL, OPT_STOP },
+	{ "chat-form", required_argument, NULL, OPT_CHAT_FORM },
+	{ "chat", no_argument, NULL, OPT_CHAT },
+	{ "special", no_argument, NULL, OPT_SPECIAL },
 	{ "time-only", no_argument, NULL, OPT_TIME_ONLY },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "ignore-eos", no_argument, NULL, OPT_IGNORE_EOS },
@@ -58,13 +77,27 @@ void cmx_infer_usage(FILE *f)
 	      "Runs a model on a virtual NPU and prints the text it generates.\n"
 	      "\n"
 	      "  -m, --model FILE     GGUF file, architecture deepseek2\n"
-	      "  -p, --prompt TEXT    prompt, for byte-level vocabularies\n"
+	      "  -p, --prompt TEXT    prompt\n"
 	      "      --ids FILE       prompt as token ids\n"
+	      "      --tokenizer FILE tokenizer.json to use instead of the model's vocabulary\n"
+	      "      --special        find control tokens in the prompt, by their names\n"
+	      "      --chat           the prompt is what a user says: ask for an answer\n"
+	      "      --system TEXT    what precedes a chat\n"
+	      "      --chat-form F    v2, v3, r1, v3.1 or v3.1-think; auto, the default, goes by\n"
+	      "                       the model\n"
 	      "  -n N                 tokens to generate (default 64)\n"
+	      "      --stop TEXT      end before this text; up to 16 times\n"
+	      "      --ignore-eos     go on after an end token\n"
+	      "\n"
+	      "Sampling, in the order in which it is done:\n"
+	      "      --repeat-penalty R  divide positive logits of tokens that were there before by\n"
+	      "                       R, multiply others (default 1)\n"
 	      "      --temp T         temperature; 0, the default, takes the best token\n"
-	      "      --top-p P        sample among the likeliest tokens that hold P (default 1)\n"
-	      "      --seed S         seed of the sampling (default 0)\n"
-	      "      --ignore-eos     go on after the end token\n"
+	      "      --top-k K        only the K likeliest tokens; 0, the default: all\n"
+	      "      --top-p P        of these the likeliest that hold the share P (default 1)\n"
+	      "      --min-p P        of these those P times as likely as the first (default 0)\n"
+	      "      --seed S         seed of the draw (default 0)\n"
+	      "\n"
 	      "      --chunk C        most prompt tokens at a time (default 256)\n"
 	      "      --ctx N          positions in the cache (default: prompt + N)\n"
 	      "      --die I          die to run on (default 0)\n"
@@ -134,29 +167,76 @@ static int parse_number(struct cmx_infer_options *o, int opt, const char *arg,
 		return parse_u32("--die", arg, 0, UINT32_MAX, &o->die, err);
 	case OPT_TEMP:
 		o->has_temp = true;
-		o->has_temp = true;
 		return parse_float("--temp", arg, 0, 100, &o->temp, err);
+	case OPT_TOP_K:
+		o->has_top_k = true;
+		return parse_u32("--top-k", arg, 0, UINT32_MAX, &o->top_k, err);
 	case OPT_TOP_P:
 		o->has_top_p = true;
 		return parse_float("--top-p", arg, 1e-6f, 1, &o->top_p, err);
+	case OPT_MIN_P:
+		o->has_min_p = true;
+		return parse_float("--min-p", arg, 0, 1, &o->min_p, err);
+	case OPT_PENALTY:
+		o->has_penalty = true;
+		return parse_float("--repeat-penalty", arg, 0.1f, 10, &o->penalty, err);
 	default:
 		return parse_u64("--seed", arg, 0, UINT64_MAX, &o->seed, err);
 	}
 }
 
-static void parse_flag(struct cmx_infer_options *o, int opt)
+static int add_stop(struct cmx_infer_options *o, const char *text, struct cmx_infer_err *err)
 {
-	if (opt == OPT_TIME_ONLY)
-		o->time_only = true;
-	else if (opt == OPT_JSON)
-		o->json = true;
-	else if (opt == OPT_IGNORE_EOS)
-		o->ignore_eos = true;
-	else
-		o->help = true;
+	size_t len = strlen(text);
+
+	if (o->n_stops == CMX_STOP_STRINGS_MAX)
+		return cmx_infer_fail(err, -EINVAL, "more than %d times --stop",
+				      CMX_STOP_STRINGS_MAX);
+	if (!len || len > CMX_STOP_STRING_BYTES)
+		return cmx_infer_fail(err, -EINVAL, "--stop has %zu bytes, must be 1..%d", len,
+				      CMX_STOP_STRING_BYTES);
+	o->stop[o->n_stops++] = text;
+	return 0;
 }
 
-static const char **path_option(struct cmx_infer_options *o, int opt)
+static int parse_value(struct cmx_infer_options *o, int opt, const char *arg,
+		       struct cmx_infer_err *err)
+{
+	struct cmx_infer_err why = { .text = "" };
+	int ret;
+
+	if (opt == OPT_STOP)
+		return add_stop(o, arg, err);
+	if (opt != OPT_CHAT_FORM)
+		return parse_number(o, opt, arg, err);
+	ret = cmx_chat_form(arg, &o->chat_form, &why);
+	return ret ? cmx_infer_fail(err, ret, "--chat-form: %s", why.text) : 0;
+}
+
+static void parse_flag(struct cmx_infer_options *o, int opt)
+{
+	switch (opt) {
+	case OPT_TIME_ONLY:
+		o->time_only = true;
+		break;
+	case OPT_JSON:
+		o->json = true;
+		break;
+	case OPT_IGNORE_EOS:
+		o->ignore_eos = true;
+		break;
+	case OPT_CHAT:
+		o->chat = true;
+		break;
+	case OPT_SPECIAL:
+		o->special = true;
+		break;
+	default:
+		o->help = true;
+	}
+}
+
+static const char **text_option(struct cmx_infer_options *o, int opt)
 {
 	switch (opt) {
 	case 'm':
@@ -175,6 +255,10 @@ static const char **path_option(struct cmx_infer_options *o, int opt)
 		return &o->replay;
 	case OPT_EXPERTS:
 		return &o->experts;
+	case OPT_SYSTEM:
+		return &o->system;
+	case OPT_TOKENIZER:
+		return &o->tokenizer;
 	default:
 		return NULL;
 	}
@@ -200,6 +284,13 @@ static int check_options(const struct cmx_infer_options *o, struct cmx_infer_err
 		return cmx_infer_fail(err, -EINVAL, "give one of -p and --ids, not both");
 	if (!o->text && !o->ids && !o->replay)
 		return cmx_infer_fail(err, -EINVAL, "no prompt: give -p TEXT or --ids FILE");
+	if (o->chat && !o->text)
+		return cmx_infer_fail(err, -EINVAL, "--chat needs -p TEXT");
+	if (!o->chat && (o->system || o->chat_form != CMX_CHAT_AUTO))
+		return cmx_infer_fail(err, -EINVAL, "--system and --chat-form need --chat");
+	if (o->special && (o->chat || !o->text))
+		return cmx_infer_fail(err, -EINVAL,
+				      "--special goes with -p TEXT and without --chat");
 	return check_time_only(o, err);
 }
 
@@ -220,20 +311,21 @@ int cmx_infer_options_parse(struct cmx_infer_options *o, int argc, char **argv,
 {
 	int opt, ret = 0;
 
-	*o = (struct cmx_infer_options){ .n = 64, .threads = 1, .chunk = 256, .top_p = 1 };
+	*o = (struct cmx_infer_options){ .n = 64, .threads = 1, .chunk = 256, .top_p = 1,
+					 .penalty = 1 };
 	optind = 0;
 	opterr = 0;
 	while (!ret && (opt = getopt_long(argc, argv, ":m:p:n:h", long_options, NULL)) != -1) {
-		const char **path = path_option(o, opt);
+		const char **text = text_option(o, opt);
 
 		if (opt == '?' || opt == ':')
 			return bad_option(opt, argv[optind - 1], err);
-		if (path)
-			*path = optarg;
+		if (text)
+			*text = optarg;
 		else if (opt == 'h' || opt >= OPT_TIME_ONLY)
 			parse_flag(o, opt);
 		else
-			ret = parse_number(o, opt, optarg, err);
+			ret = parse_value(o, opt, optarg, err);
 	}
 	if (ret || o->help)
 		return ret;

@@ -7,12 +7,17 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "cmx_chat.h"
 #include "cmx_infer_err.h"
+#include "cmx_stop_strings.h"
 
 struct cmx_infer_options {
 	const char *model;
 	const char *text;
 	const char *ids;
+	const char *system;
+	const char *tokenizer;
+	const char *stop[CMX_STOP_STRINGS_MAX];
 	const char *logits;
 	const char *trace;
 	const char *record;
@@ -23,13 +28,23 @@ struct cmx_infer_options {
 	uint32_t chunk;
 	uint32_t ctx;		/* 0: as much as the run needs */
 	uint32_t die;
+	uint32_t n_stops;
+	uint32_t top_k;
 	float temp;
 	float top_p;
+	float min_p;
+	float penalty;
 	uint64_t seed;
+	enum cmx_chat_form chat_form;
 	bool has_n;
 	bool has_chunk;
 	bool has_temp;
+	bool has_top_k;
 	bool has_top_p;
+	bool has_min_p;
+	bool has_penalty;
+	bool chat;		/* the text is what a user says */
+	bool special;		/* control tokens are found in the text */
 	bool time_only;
 	bool json;
 	bool ignore_eos;

@@ -28,7 +28,8 @@ void cmx_infer_report_text(const struct cmx_infer_report *r, FILE *f)
 	fprintf(f, "model          %s, %.1f MB of weights\n", r->cfg->name,
 		(double)r->weight_bytes / 1e6);
 	fprintf(f, "tokens         %u prompt, %u output%s\n", r->run->n_prompt, out,
-		r->run->end == CMX_END_EOS ? " (end token)" : "");
+		r->run->end == CMX_END_EOS ? " (end token)" :
+		r->run->end == CMX_END_STOP ? " (stop string)" : "");
 	if (r->opt->time_only)
 		fprintf(f, "host           time only: nothing was computed\n");
 	else
@@ -43,9 +44,9 @@ void cmx_infer_report_text(const struct cmx_infer_report *r, FILE *f)
 }
 
 /* Text is valid UTF-8 already, but for what JSON itself escapes. */
-static void json_text(FILE *f, const char *s, uint32_t n)
+static void json_text(FILE *f, const char *s, size_t n)
 {
-	for (uint32_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		uint8_t c = (uint8_t)s[i];
 
 		if (c == '"' || c == '\\')
@@ -60,21 +61,12 @@ static void json_text(FILE *f, const char *s, uint32_t n)
 static void json_output(const struct cmx_infer_report *r, FILE *f)
 {
 	const uint32_t *ids = r->run->ids + r->run->n_prompt;
-	struct cmx_text_stream s = { .n = 0 };
-	char out[CMX_TEXT_MAX];
 
 	fputs("  \"output_ids\": [", f);
 	for (uint32_t i = 0; i < r->run->n_output; i++)
 		fprintf(f, "%s%u", i ? ", " : "", ids[i]);
 	fputs("],\n  \"text\": \"", f);
-	for (uint32_t i = 0; i < r->run->n_output; i++) {
-		uint32_t len;
-		const char *b = cmx_tokenizer_bytes(r->tok, ids[i], &len);
-
-		for (uint32_t j = 0; j < len; j++)
-			json_text(f, out, cmx_text_put(&s, (uint8_t)b[j], out));
-	}
-	json_text(f, out, cmx_text_end(&s, out));
+	json_text(f, r->text, r->text_len);
 	fputs("\",\n", f);
 }
 
@@ -90,6 +82,9 @@ static void json_virtual(const struct cmx_infer_report *r, FILE *f)
 
 void cmx_infer_report_json(const struct cmx_infer_report *r, FILE *f)
 {
+	static const char *const ends[] = {
+		[CMX_END_LENGTH] = "length", [CMX_END_EOS] = "eos", [CMX_END_STOP] = "stop",
+	};
 	uint32_t out = r->run->n_output, steps = out ? out - 1 : 0;
 
 	fputs("{\n  \"model\": \"", f);
@@ -98,7 +93,7 @@ void cmx_infer_report_json(const struct cmx_infer_report *r, FILE *f)
 		putc(*p >= ' ' && *p <= '~' && *p != '"' && *p != '\\' ? *p : '?', f);
 	}
 	fprintf(f, "\",\n  \"prompt_tokens\": %u,\n  \"output_tokens\": %u,\n  \"end\": \"%s\",\n",
-		r->run->n_prompt, out, r->run->end == CMX_END_EOS ? "eos" : "length");
+		r->run->n_prompt, out, ends[r->run->end]);
 	json_output(r, f);
 	json_virtual(r, f);
 	fprintf(f, "  \"npu_launches\": %" PRIu64 ",\n  \"moved_bytes\": %" PRIu64

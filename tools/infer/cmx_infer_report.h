@@ -8,13 +8,13 @@
 #include "cmx_decisions.h"
 #include "cmx_die.h"
 #include "cmx_infer_options.h"
-#include "cmx_tokenizer.h"
 
 struct cmx_infer_report {
 	const struct cmx_infer_options *opt;
 	const struct cmx_model_config *cfg;
-	const struct cmx_tokenizer *tok;
 	const struct cmx_decisions *run;	/* ids, in data mode experts as well */
+	const char *text;		/* of the output, for JSON */
+	size_t text_len;
 	const char *isa;
 	const char *isa_why;
 	uint64_t weight_bytes;

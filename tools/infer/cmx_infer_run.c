@@ -8,13 +8,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cmx_chat.h"
+#include "cmx_detokenizer.h"
 #include "cmx_forward.h"
 #include "cmx_infer.h"
 #include "cmx_infer_options.h"
+#include "cmx_infer_replay.h"
 #include "cmx_infer_report.h"
 #include "cmx_output_file.h"
 #include "cmx_stop.h"
-#include "cmx_tokenizer.h"
 
 /* All that a run holds; session_close() undoes any part of it. */
 struct session {
@@ -28,7 +30,10 @@ struct session {
 	struct cmx_model model;
 	struct cmx_forward fwd;
 	struct cmx_infer_report report;
-	struct cmx_text_stream text;
+	struct cmx_detokenizer text;
+	FILE *collect;		/* text that is printed as JSON at the end */
+	char *collected;
+	size_t n_collected;
 	struct cmx_output_file logits, trace, record, experts;
 	uint32_t *prompt;
 	uint32_t n_prompt;
@@ -67,13 +72,28 @@ static int open_replay(struct session *s)
 	return 0;
 }
 
+/* One turn: what the system says, if anything, and the user. */
+static int read_chat(struct session *s)
+{
+	const struct cmx_infer_options *o = &s->opt;
+	const struct cmx_chat_message msg[] = {
+		{ CMX_CHAT_SYSTEM, o->system }, { CMX_CHAT_USER, o->text },
+	};
+	uint32_t skip = !o->system;
+
+	return cmx_chat_encode(&s->tok, o->chat_form, msg + skip, 2 - skip, &s->prompt,
+			       &s->n_prompt, &s->err);
+}
+
 static int read_prompt(struct session *s)
 {
 	const struct cmx_infer_options *o = &s->opt;
 
+	if (o->chat)
+		return read_chat(s);
 	if (o->text)
-		return cmx_tokenizer_encode(&s->tok, o->text, strlen(o->text), &s->prompt,
-					    &s->n_prompt, &s->err);
+		return cmx_tokenizer_encode(&s->tok, o->text, strlen(o->text), o->special,
+					    &s->prompt, &s->n_prompt, &s->err);
 	if (o->ids)
 		return cmx_infer_read_ids(o->ids, &s->prompt, &s->n_prompt, &s->err);
 	s->n_prompt = s->replay.n_prompt;
@@ -81,33 +101,6 @@ static int read_prompt(struct session *s)
 	if (!s->prompt)
 		return cmx_infer_fail(&s->err, -ENOMEM, "no memory for the prompt");
 	memcpy(s->prompt, s->replay.ids, s->n_prompt * sizeof(*s->prompt));
-	return 0;
-}
-
-/* What shapes a run and is given must be what the recorded one had. */
-static int check_shape(struct session *s, const struct cmx_decisions *d)
-{
-	const struct cmx_infer_options *o = &s->opt;
-	uint32_t chunk = o->chunk < d->n_prompt ? o->chunk : d->n_prompt;
-	/* A run that met its end token may have been for more. */
-	bool longer = o->n > d->n_output && d->end != CMX_END_EOS;
-	struct cmx_infer_err *err = &s->err;
-
-	if (o->has_n && (o->n < d->n_output || longer))
-		return cmx_infer_fail(err, -EINVAL, "-n is %u, the decisions have %u output tokens",
-				      o->n, d->n_output);
-	if (o->has_chunk && chunk != d->chunk)
-		return cmx_infer_fail(err, -EINVAL, "--chunk is %u, the decisions have %u",
-				      o->chunk, d->chunk);
-	if (o->ctx && o->ctx != d->ctx)
-		return cmx_infer_fail(err, -EINVAL, "--ctx is %u, the decisions have %u", o->ctx,
-				      d->ctx);
-	if (o->has_temp && o->temp != d->temp)
-		return cmx_infer_fail(err, -EINVAL, "--temp is %g, the decisions have %g",
-				      (double)o->temp, (double)d->temp);
-	if (o->has_top_p && o->top_p != d->top_p)
-		return cmx_infer_fail(err, -EINVAL, "--top-p is %g, the decisions have %g",
-				      (double)o->top_p, (double)d->top_p);
 	return 0;
 }
 
@@ -120,13 +113,14 @@ static int check_replay(struct session *s, const struct cmx_model_config *c)
 	    memcmp(s->prompt, d->ids, s->n_prompt * sizeof(*s->prompt)))
 		return cmx_infer_fail(&s->err, -EINVAL,
 				      "the prompt is not the one the decisions were recorded with");
-	ret = check_shape(s, d);
+	ret = cmx_infer_check_shape(&s->opt, d, &s->err);
 	if (ret)
 		return ret;
-	if (d->end == CMX_END_EOS && d->ids[d->n_prompt + d->n_output - 1] != s->tok.eos)
+	if (d->end == CMX_END_EOS &&
+	    !cmx_tokenizer_is_end(&s->tok, d->ids[d->n_prompt + d->n_output - 1]))
 		return cmx_infer_fail(&s->err, -EINVAL,
-				      "the decisions end with an end token, but their last one is %u, not %u",
-				      d->ids[d->n_prompt + d->n_output - 1], s->tok.eos);
+				      "the decisions end with an end token, but their last one is %u",
+				      d->ids[d->n_prompt + d->n_output - 1]);
 	s->opt.n = d->n_output;
 	return cmx_decisions_match(d, c, &s->err);
 }
@@ -153,14 +147,20 @@ static int choose_shape(struct session *s, const struct cmx_model_config *c,
 
 	*f = (struct cmx_forward_options){
 		.ctx = o->ctx, .chunk = o->chunk, .all_logits = o->logits,
-		.sampling = { o->temp, o->top_p, o->seed },
+		.sampling = {
+			.penalty = o->penalty, .temp = o->temp, .top_k = o->top_k,
+			.top_p = o->top_p, .min_p = o->min_p, .seed = o->seed,
+		},
 	};
 	if (o->replay) {
 		f->ctx = s->replay.ctx;
 		f->chunk = s->replay.chunk;
 		f->all_logits = s->replay.all_logits;
+		f->sampling.penalty = s->replay.penalty;
 		f->sampling.temp = s->replay.temp;
+		f->sampling.top_k = s->replay.top_k;
 		f->sampling.top_p = s->replay.top_p;
+		f->sampling.min_p = s->replay.min_p;
 	}
 	if (!f->ctx)
 		f->ctx = need < c->ctx ? (uint32_t)need : c->ctx;
@@ -186,8 +186,11 @@ static int start_decisions(struct session *s, const struct cmx_forward_options *
 	d->chunk = f->chunk;
 	d->ctx = f->ctx;
 	d->all_logits = f->all_logits;
+	d->penalty = f->sampling.penalty;
 	d->temp = f->sampling.temp;
+	d->top_k = f->sampling.top_k;
 	d->top_p = f->sampling.top_p;
+	d->min_p = f->sampling.min_p;
 	s->token_ps = calloc(s->opt.n + 1ull, sizeof(*s->token_ps));
 	if (!s->token_ps)
 		return cmx_infer_fail(&s->err, -ENOMEM, "no memory for %u times", s->opt.n);
@@ -227,6 +230,8 @@ static int open_output(struct session *s, const struct output *o)
 		return cmx_infer_fail(&s->err, ret, "%s: %.200s: %s", o->option, o->path,
 				      strerror(-ret));
 	ret = check_other(s, o, "--model", s->opt.model);
+	if (!ret)
+		ret = check_other(s, o, "--tokenizer", s->opt.tokenizer);
 	if (!ret)
 		ret = check_other(s, o, "--ids", s->opt.ids);
 	return ret ? ret : check_other(s, o, "--replay", s->opt.replay);
@@ -272,6 +277,40 @@ static int flush_stdout(struct session *s)
 	return cmx_infer_fail(&s->err, -EIO, "standard output: %s", strerror(errno));
 }
 
+/* A vocabulary may come from anywhere: no control sequences to a terminal. */
+static void put_text(void *arg, const char *c, uint32_t n)
+{
+	bool c0 = n == 1 && ((uint8_t)*c < ' ' || *c == 0x7f) && *c != '\n' && *c != '\t';
+	bool c1 = n == 2 && (uint8_t)c[0] == 0xc2 && (uint8_t)c[1] < 0xa0;
+	struct session *s = arg;
+
+	if (s->collect)
+		fwrite(c, 1, n, s->collect);
+	else if (c0 || c1)
+		putchar('?');
+	else
+		fwrite(c, 1, n, stdout);
+}
+
+static int open_tokenizer(struct session *s, uint32_t vocab)
+{
+	int ret;
+
+	if (s->opt.json) {
+		s->collect = open_memstream(&s->collected, &s->n_collected);
+		if (!s->collect)
+			return cmx_infer_fail(&s->err, -ENOMEM, "no memory for the text");
+	}
+	if (s->opt.tokenizer)
+		ret = cmx_tokenizer_init_json(&s->tok, s->opt.tokenizer, vocab, &s->err);
+	else
+		ret = cmx_tokenizer_init(&s->tok, s->gguf, vocab, &s->err);
+	if (ret)
+		return ret;
+	return cmx_detokenizer_init(&s->text, &s->tok, s->opt.stop, s->opt.n_stops, put_text, s,
+				    &s->err);
+}
+
 static int open_inputs(struct session *s)
 {
 	struct cmx_model_config cfg;
@@ -280,7 +319,7 @@ static int open_inputs(struct session *s)
 	if (!ret)
 		ret = cmx_model_config_read(s->gguf, &cfg, &s->err);
 	if (!ret)
-		ret = cmx_tokenizer_init(&s->tok, s->gguf, cfg.vocab, &s->err);
+		ret = open_tokenizer(s, cfg.vocab);
 	if (!ret && s->opt.replay)
 		ret = open_replay(s);
 	if (!ret)
@@ -371,24 +410,9 @@ static int run_chunk(struct session *s, uint32_t pos, uint32_t n, int64_t sample
 	return ret;
 }
 
-/* A vocabulary may come from anywhere: no control sequences to a terminal. */
-static char printable(char c)
+static int print_token(struct session *s, uint32_t id, bool *stop)
 {
-	bool control = (unsigned char)c < ' ' || c == 0x7f;
-
-	return control && c != '\n' && c != '\t' ? '?' : c;
-}
-
-static int print_token(struct session *s, uint32_t id)
-{
-	char out[CMX_TEXT_MAX];
-	uint32_t len;
-	const char *b = cmx_tokenizer_bytes(&s->tok, id, &len);
-
-	if (s->opt.json)
-		return 0;
-	for (uint32_t i = 0; i < len; i++)
-		fwrite(out, 1, cmx_text_put(&s->text, (uint8_t)printable(b[i]), out), stdout);
+	*stop = cmx_detokenizer_put(&s->text, id);
 	return flush_stdout(s);
 }
 
@@ -400,6 +424,7 @@ static int take_token(struct session *s, uint32_t index)
 	struct cmx_die_stats st;
 	int ret = cmx_die_stats(s->die, &st, &s->err);
 	uint32_t id;
+	bool stop;
 
 	if (ret)
 		return ret;
@@ -410,12 +435,15 @@ static int take_token(struct session *s, uint32_t index)
 	d->ids[d->n_prompt + index] = id;
 	d->n_output = index + 1;
 	s->token_ps[index] = st.now_ps;
+	ret = print_token(s, id, &stop);
 	/* A replay ends where the recorded run did, whatever ids are on the way. */
 	if (s->opt.replay)
 		d->end = d->n_output == s->replay.n_output ? s->replay.end : CMX_END_LENGTH;
-	else if (id == s->tok.eos && !s->opt.ignore_eos)
+	else if (cmx_tokenizer_is_end(&s->tok, id) && !s->opt.ignore_eos)
 		d->end = CMX_END_EOS;
-	return print_token(s, id);
+	else if (stop)
+		d->end = CMX_END_STOP;
+	return ret;
 }
 
 static int prefill(struct session *s)
@@ -446,7 +474,7 @@ static int decode(struct session *s)
 	double start = host_now();
 	int ret = s->opt.n ? take_token(s, 0) : 0;
 
-	for (uint32_t i = 1; i < s->opt.n && !ret && s->run.end != CMX_END_EOS; i++) {
+	for (uint32_t i = 1; i < s->opt.n && !ret && s->run.end == CMX_END_LENGTH; i++) {
 		ret = run_chunk(s, s->n_prompt + i - 1, 1, i);
 		if (!ret)
 			ret = take_token(s, i);
@@ -455,14 +483,11 @@ static int decode(struct session *s)
 			progress("output", i + 1, s->opt.n);
 	}
 	s->report.decode_s = host_now() - start;
-	if (!s->opt.json) {
-		char out[CMX_TEXT_MAX];
-
-		fwrite(out, 1, cmx_text_end(&s->text, out), stdout);
+	cmx_detokenizer_end(&s->text);
+	if (!s->opt.json)
 		fputs("\n\n", stdout);
-		if (!ret)
-			ret = flush_stdout(s);
-	}
+	if (!ret)
+		ret = flush_stdout(s);
 	if (!ret && !isatty(STDERR_FILENO))
 		fprintf(stderr, "output %u/%u tokens\n", s->run.n_output, s->opt.n);
 	return ret;
@@ -475,8 +500,11 @@ static int finish_report(struct session *s)
 
 	r->opt = &s->opt;
 	r->cfg = &s->model.cfg;
-	r->tok = &s->tok;
 	r->run = &s->run;
+	if (s->collect && fflush(s->collect) && !ret)
+		ret = cmx_infer_fail(&s->err, -ENOMEM, "no memory for the text");
+	r->text = s->collected;
+	r->text_len = s->n_collected;
 	r->weight_bytes = s->model.weight_bytes;
 	r->token_ps = s->token_ps;
 	r->end_ps = r->done.now_ps;
@@ -543,8 +571,12 @@ static void session_close(struct session *s)
 	cmx_die_close(s->die);
 	cmx_decisions_free(&s->run);
 	cmx_decisions_free(&s->replay);
+	cmx_detokenizer_free(&s->text);
 	cmx_tokenizer_free(&s->tok);
 	cmx_gguf_close(s->gguf);
+	if (s->collect)
+		fclose(s->collect);
+	free(s->collected);
 	free(s->token_ps);
 	free(s->prompt);
 }

@@ -6,362 +6,235 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NO_TOKEN UINT32_MAX
+#include "cmx_byte_alphabet.h"
 
-/* Token types of the file. */
-enum {
-	TYPE_NORMAL = 1,
-	TYPE_UNKNOWN = 2,
-	TYPE_CONTROL = 3,
-	TYPE_USER = 4,
-	TYPE_UNUSED = 5,
-	TYPE_BYTE = 6,
-};
-
-/*
- * The GPT-2 alphabet writes each byte as one character: printable Latin-1 as
- * itself, the 68 others as U+0100 and up in byte order.
- */
-static bool alphabet_is_plain(uint32_t b)
-{
-	return (b >= 33 && b <= 126) || (b >= 161 && b <= 172) || (b >= 174 && b <= 255);
-}
-
-static int alphabet_byte(uint32_t code)
-{
-	uint32_t next = 256;
-
-	if (code < 256)
-		return alphabet_is_plain(code) ? (int)code : -1;
-	for (uint32_t b = 0; b < 256; b++) {
-		if (alphabet_is_plain(b))
-			continue;
-		if (next++ == code)
-			return (int)b;
-	}
-	return -1;
-}
-
-/* Decodes the one- and two-byte characters the alphabet is made of. */
-static int alphabet_next(const uint8_t *s, uint64_t len, uint32_t *code)
-{
-	if (s[0] < 0x80) {
-		*code = s[0];
-		return 1;
-	}
-	if (len < 2 || (s[0] & 0xe0) != 0xc0 || (s[1] & 0xc0) != 0x80)
-		return 0;
-	*code = (uint32_t)(s[0] & 0x1f) << 6 | (s[1] & 0x3f);
-	return 2;
-}
-
-/* Bytes of a normal token to @out (NULL to count). -1: not of the alphabet. */
-static int64_t token_bytes(const uint8_t *s, uint64_t len, char *out)
-{
-	int64_t n = 0;
-
-	for (uint64_t i = 0; i < len;) {
-		uint32_t code;
-		int step = alphabet_next(s + i, len - i, &code);
-		int b = step ? alphabet_byte(code) : -1;
-
-		if (b < 0)
-			return -1;
-		if (out)
-			out[n] = (char)b;
-		n++;
-		i += (uint64_t)step;
-	}
-	return n;
-}
-
-static int hex_digit(uint8_t c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return -1;
-}
-
-/* <0x41> */
-static int byte_token(const uint8_t *s, uint64_t len)
-{
-	int hi, lo;
-
-	if (len != 6 || memcmp(s, "<0x", 3) || s[5] != '>')
-		return -1;
-	hi = hex_digit(s[3]);
-	lo = hex_digit(s[4]);
-	return hi < 0 || lo < 0 ? -1 : hi << 4 | lo;
-}
-
-static int64_t token_text(const uint8_t *s, uint64_t len, int32_t type, char *out)
-{
-	int b;
-
-	switch (type) {
-	case TYPE_NORMAL:
-		return token_bytes(s, len, out);
-	case TYPE_USER:
-		if (out)
-			memcpy(out, s, len);
-		return (int64_t)len;
-	case TYPE_BYTE:
-		b = byte_token(s, len);
-		if (b >= 0 && out)
-			*out = (char)b;
-		return b < 0 ? -1 : 1;
-	default:
-		return 0;
-	}
-}
-
-struct vocab_source {
-	struct cmx_gguf_strings it;
-	const uint8_t *types;	/* NULL: all normal */
-};
-
-static int open_vocab(const struct cmx_gguf *g, uint32_t vocab, struct vocab_source *v,
-		      struct cmx_infer_err *err)
-{
-	uint64_t n_types;
-	int ret = cmx_gguf_strings(g, "tokenizer.ggml.tokens", &v->it, err);
-
-	if (ret)
-		return ret;
-	if (v->it.count != vocab)
-		return cmx_infer_fail(err, -EINVAL, "tokenizer.ggml.tokens has %" PRIu64
-				      " entries, the model's vocabulary %u", v->it.count, vocab);
-	ret = cmx_gguf_i32_array(g, "tokenizer.ggml.token_type", &v->types, &n_types, err);
-	if (ret == -ENOENT) {
-		v->types = NULL;
-		return 0;
-	}
-	if (!ret && n_types != vocab)
-		return cmx_infer_fail(err, -EINVAL, "tokenizer.ggml.token_type has %" PRIu64
-				      " entries, the model's vocabulary %u", n_types, vocab);
-	return ret;
-}
-
-/* One pass over the vocabulary; counts bytes while there is no pool, then fills it. */
-static int scan_vocab(struct cmx_tokenizer *t, const struct cmx_gguf *g, struct vocab_source v,
-		      uint64_t *total, struct cmx_infer_err *err)
-{
-	uint64_t at = 0, len;
-	const char *s;
-
-	for (uint32_t id = 0; cmx_gguf_strings_next(g, &v.it, &s, &len); id++) {
-		int32_t type = TYPE_NORMAL;
-		int64_t n;
-
-		if (v.types)
-			memcpy(&type, v.types + (size_t)id * 4, sizeof(type));
-		n = token_text((const uint8_t *)s, len, type, t->pool ? t->pool + at : NULL);
-		if (n < 0)
-			return cmx_infer_fail(err, -EINVAL,
-					      "token %u '%.*s' is not in the byte-level alphabet",
-					      id, (int)(len < 32 ? len : 32), s);
-		t->token[id] = (struct cmx_token){ (uint32_t)at, (uint32_t)n };
-		if (t->pool && n == 1 && t->byte_id[(uint8_t)t->pool[at]] == NO_TOKEN)
-			t->byte_id[(uint8_t)t->pool[at]] = id;
-		at += (uint64_t)n;
-	}
-	*total = at;
-	return 0;
-}
-
-static int read_vocab(struct cmx_tokenizer *t, const struct cmx_gguf *g, struct cmx_infer_err *err)
-{
-	struct vocab_source v;
-	uint64_t total;
-	int ret = open_vocab(g, t->n_tokens, &v, err);
-
-	if (!ret)
-		ret = scan_vocab(t, g, v, &total, err);
-	if (ret)
-		return ret;
-	if (total >= UINT32_MAX)
-		return cmx_infer_fail(err, -EINVAL, "vocabulary text of %" PRIu64
-				      " bytes, the limit is %u", total, UINT32_MAX - 1);
-	t->pool = malloc(total + 1);
-	if (!t->pool)
-		return cmx_infer_fail(err, -ENOMEM, "no memory for the vocabulary");
-	return scan_vocab(t, g, v, &total, err);
-}
-
-static int read_special(const struct cmx_gguf *g, const char *key, uint32_t vocab, uint32_t *id,
-			struct cmx_infer_err *err)
-{
-	int ret = cmx_gguf_u32(g, key, id, err);
-
-	if (ret == -ENOENT) {
-		*id = NO_TOKEN;
-		return 0;
-	}
-	if (!ret && *id >= vocab)
-		return cmx_infer_fail(err, -EINVAL, "%s is %u, must be below %u", key, *id, vocab);
-	return ret;
-}
-
-static int read_flags(struct cmx_tokenizer *t, const struct cmx_gguf *g, struct cmx_infer_err *err)
-{
-	struct cmx_gguf_strings merges = { 0 };
-	int ret = read_special(g, "tokenizer.ggml.bos_token_id", t->n_tokens, &t->bos, err);
-
-	if (!ret)
-		ret = read_special(g, "tokenizer.ggml.eos_token_id", t->n_tokens, &t->eos, err);
-	if (ret)
-		return ret;
-	ret = cmx_gguf_bool(g, "tokenizer.ggml.add_bos_token", &t->add_bos, err);
-	if (ret && ret != -ENOENT)
-		return ret;
-	if (t->add_bos && t->bos == NO_TOKEN)
-		return cmx_infer_fail(err, -EINVAL,
-				      "tokenizer.ggml.add_bos_token is set without bos_token_id");
-	ret = cmx_gguf_strings(g, "tokenizer.ggml.merges", &merges, err);
-	if (ret && ret != -ENOENT)
-		return ret;
-	t->has_merges = merges.count > 0;
-	return 0;
-}
-
-int cmx_tokenizer_init(struct cmx_tokenizer *t, const struct cmx_gguf *g, uint32_t vocab,
-		       struct cmx_infer_err *err)
-{
-	const char *model;
-	uint64_t len;
-	int ret;
-
-	memset(t, 0, sizeof(*t));
-	memset(t->byte_id, 0xff, sizeof(t->byte_id));
-	t->n_tokens = vocab;
-	ret = cmx_gguf_string(g, "tokenizer.ggml.model", &model, &len, err);
-	if (ret)
-		return ret;
-	if (len != 4 || memcmp(model, "gpt2", 4))
-		return cmx_infer_fail(err, -ENOTSUP,
-				      "tokenizer.ggml.model is '%.*s', must be 'gpt2' (byte level)",
-				      (int)(len < 32 ? len : 32), model);
-	t->token = calloc(vocab + 1ull, sizeof(*t->token));
-	if (!t->token)
-		return cmx_infer_fail(err, -ENOMEM, "no memory for %u tokens", vocab);
-	ret = read_vocab(t, g, err);
-	if (!ret)
-		ret = read_flags(t, g, err);
-	if (ret)
-		cmx_tokenizer_free(t);
-	return ret;
-}
+#define TEXT_MAX	(UINT32_MAX / 8)
 
 void cmx_tokenizer_free(struct cmx_tokenizer *t)
 {
-	free(t->token);
-	free(t->pool);
-	t->token = NULL;
-	t->pool = NULL;
+	cmx_vocabulary_free(&t->vocab);
+	cmx_merges_free(&t->merges);
+	cmx_pretokenizer_free(&t->pre);
+	free(t->chat_template);
+	t->chat_template = NULL;
+}
+
+void cmx_tokenizer_add_end(struct cmx_tokenizer *t, uint32_t id)
+{
+	if (id != CMX_NO_TOKEN && !cmx_tokenizer_is_end(t, id) && t->n_ends < CMX_TOKENIZER_ENDS)
+		t->end[t->n_ends++] = id;
+}
+
+bool cmx_tokenizer_is_end(const struct cmx_tokenizer *t, uint32_t id)
+{
+	for (uint32_t i = 0; i < t->n_ends; i++) {
+		if (t->end[i] == id)
+			return true;
+	}
+	return false;
+}
+
+static int merge_failed(uint64_t rank, const char *line, size_t len, const char *why,
+			struct cmx_infer_err *err)
+{
+	return cmx_infer_fail(err, -EINVAL, "merge %" PRIu64 " '%.*s' %s", rank,
+			      (int)(len < 64 ? len : 64), line, why);
+}
+
+/* The pair side by side in the byte alphabet: each side and both together must be tokens. */
+static int add_pair(struct cmx_tokenizer *t, uint64_t rank, const char *pair, size_t left_len,
+		    size_t len, struct cmx_infer_err *err)
+{
+	/* Bytes are at most as many as their characters. */
+	char *bytes = malloc(len + 1);
+	int64_t n, left;
+	int ret = 0;
+
+	if (!bytes)
+		return cmx_infer_fail(err, -ENOMEM, "no memory for merge %" PRIu64, rank);
+	left = cmx_alphabet_bytes(pair, left_len, bytes);
+	n = cmx_alphabet_bytes(pair, len, bytes);
+	if (left < 0 || n < 0) {
+		ret = merge_failed(rank, pair, len, "is not in the byte-level alphabet", err);
+	} else {
+		uint32_t l = cmx_vocabulary_find(&t->vocab, bytes, (size_t)left);
+		uint32_t r = cmx_vocabulary_find(&t->vocab, bytes + left, (size_t)(n - left));
+		uint32_t both = cmx_vocabulary_find(&t->vocab, bytes, (size_t)n);
+
+		if (l == CMX_NO_TOKEN || r == CMX_NO_TOKEN || both == CMX_NO_TOKEN)
+			ret = merge_failed(rank, pair, len,
+					   "has a side or a result that is no token", err);
+		else if (cmx_merges_add(&t->merges, l, r, both))
+			ret = merge_failed(rank, pair, len, "is there twice", err);
+	}
+	free(bytes);
+	return ret;
+}
+
+int cmx_tokenizer_add_merge(struct cmx_tokenizer *t, uint64_t rank, const char *left,
+			    size_t left_len, const char *right, size_t right_len,
+			    struct cmx_infer_err *err)
+{
+	char *pair = malloc(left_len + right_len + 1);
+	int ret;
+
+	if (!pair)
+		return cmx_infer_fail(err, -ENOMEM, "no memory for merge %" PRIu64, rank);
+	memcpy(pair, left, left_len);
+	memcpy(pair + left_len, right, right_len);
+	ret = add_pair(t, rank, pair, left_len, left_len + right_len, err);
+	free(pair);
+	return ret;
+}
+
+int cmx_tokenizer_add_merge_line(struct cmx_tokenizer *t, uint64_t rank, const char *line,
+				 size_t len, struct cmx_infer_err *err)
+{
+	const char *space = memchr(line, ' ', len);
+	size_t left_len = space ? (size_t)(space - line) : 0;
+
+	if (!space || memchr(space + 1, ' ', len - left_len - 1))
+		return merge_failed(rank, line, len, "is not two words with a space between", err);
+	return cmx_tokenizer_add_merge(t, rank, line, left_len, space + 1, len - left_len - 1,
+				       err);
+}
+
+int cmx_ids_push(struct cmx_ids *ids, uint32_t id, struct cmx_infer_err *err)
+{
+	if (ids->n == ids->cap) {
+		uint32_t cap = ids->cap ? 2 * ids->cap : 256;
+		uint32_t *grown = realloc(ids->id, cap * sizeof(*grown));
+
+		if (!grown)
+			return cmx_infer_fail(err, -ENOMEM, "no memory for %u tokens", cap);
+		ids->id = grown;
+		ids->cap = cap;
+	}
+	ids->id[ids->n++] = id;
+	return 0;
+}
+
+void cmx_ids_free(struct cmx_ids *ids)
+{
+	free(ids->id);
+	*ids = (struct cmx_ids){ 0 };
+}
+
+/* All of one text; the buffers serve every stretch and word of it. */
+struct encoder {
+	const struct cmx_tokenizer *t;
+	const char *text;
+	struct cmx_merge_work work;
+	struct cmx_char *chars;
+	struct cmx_ids *ids;
+	struct cmx_infer_err *err;
+};
+
+static int push_word(struct encoder *e, size_t at, size_t len)
+{
+	const struct cmx_tokenizer *t = e->t;
+	uint32_t whole = CMX_NO_TOKEN;
+	int ret = cmx_merge_work_reserve(&e->work, len, e->err);
+
+	if (ret)
+		return ret;
+	if (t->ignore_merges)
+		whole = cmx_vocabulary_find(&t->vocab, e->text + at, len);
+	if (whole != CMX_NO_TOKEN)
+		return cmx_ids_push(e->ids, whole, e->err);
+	for (size_t i = 0; i < len; i++) {
+		uint8_t byte = (uint8_t)e->text[at + i];
+
+		e->work.id[i] = t->vocab.byte_id[byte];
+		if (e->work.id[i] == CMX_NO_TOKEN)
+			return cmx_infer_fail(e->err, -EINVAL,
+					      "text byte %zu is 0x%02x, which no token stands for",
+					      at + i, byte);
+	}
+	len = cmx_merges_apply(&t->merges, &e->work, len);
+	for (size_t i = 0; i < len && !ret; i++)
+		ret = cmx_ids_push(e->ids, e->work.id[i], e->err);
+	return ret;
+}
+
+/* Text without literals. */
+static int push_stretch(struct encoder *e, size_t at, size_t len)
+{
+	size_t n = cmx_pretokenizer_cut(&e->t->pre, e->text + at, len, e->chars);
+	size_t word = at, end = at;
+	int ret = 0;
+
+	for (size_t i = 0; i < n && !ret; i++) {
+		if (e->chars[i].cut && end > word) {
+			ret = push_word(e, word, end - word);
+			word = end;
+		}
+		end += e->chars[i].len;
+	}
+	return ret || end == word ? ret : push_word(e, word, end - word);
+}
+
+static int push_text(struct encoder *e, size_t len, bool control)
+{
+	const struct cmx_vocabulary *v = &e->t->vocab;
+	size_t from = 0, at = 0;
+	int ret = 0;
+
+	while (at < len && !ret) {
+		uint32_t id = cmx_vocabulary_match(v, e->text + at, len - at, control);
+
+		if (id == CMX_NO_TOKEN) {
+			at++;
+			continue;
+		}
+		ret = push_stretch(e, from, at - from);
+		if (!ret)
+			ret = cmx_ids_push(e->ids, id, e->err);
+		at += v->token[id].len;
+		from = at;
+	}
+	return ret ? ret : push_stretch(e, from, len - from);
+}
+
+int cmx_tokenizer_append(const struct cmx_tokenizer *t, const char *text, size_t len,
+			 bool control, struct cmx_ids *ids, struct cmx_infer_err *err)
+{
+	struct encoder e = { .t = t, .text = text, .ids = ids, .err = err };
+	int ret;
+
+	if (len > TEXT_MAX)
+		return cmx_infer_fail(err, -E2BIG, "text of %zu bytes, the limit is %u", len,
+				      TEXT_MAX);
+	e.chars = malloc((len + 1) * sizeof(*e.chars));
+	if (!e.chars)
+		return cmx_infer_fail(err, -ENOMEM, "no memory for %zu characters", len);
+	ret = push_text(&e, len, control);
+	cmx_merge_work_free(&e.work);
+	free(e.chars);
+	return ret;
 }
 
 int cmx_tokenizer_encode(const struct cmx_tokenizer *t, const char *text, size_t len,
-			 uint32_t **ids, uint32_t *n, struct cmx_infer_err *err)
+			 bool control, uint32_t **ids, uint32_t *n, struct cmx_infer_err *err)
 {
-	uint32_t *out;
+	struct cmx_ids out = { 0 };
+	int ret = t->add_bos ? cmx_ids_push(&out, t->bos, err) : 0;
 
-	if (t->has_merges)
-		return cmx_infer_fail(err, -ENOTSUP,
-				      "the vocabulary has merges; text needs a byte-level one: give token ids");
-	if (len > UINT32_MAX / 8)
-		return cmx_infer_fail(err, -E2BIG, "text of %zu bytes, the limit is %u", len,
-				      UINT32_MAX / 8);
-	out = malloc((len + 1) * sizeof(*out));
-	if (!out)
-		return cmx_infer_fail(err, -ENOMEM, "no memory for %zu tokens", len);
-	*n = 0;
-	if (t->add_bos)
-		out[(*n)++] = t->bos;
-	for (size_t i = 0; i < len; i++) {
-		uint32_t id = t->byte_id[(uint8_t)text[i]];
-
-		if (id == NO_TOKEN) {
-			free(out);
-			return cmx_infer_fail(err, -EINVAL,
-					      "text byte %zu is 0x%02x, which no token stands for",
-					      i, (uint8_t)text[i]);
-		}
-		out[(*n)++] = id;
+	if (!ret)
+		ret = cmx_tokenizer_append(t, text, len, control, &out, err);
+	if (ret) {
+		cmx_ids_free(&out);
+		return ret;
 	}
-	*ids = out;
+	*ids = out.id;
+	*n = out.n;
 	return 0;
 }
 
 const char *cmx_tokenizer_bytes(const struct cmx_tokenizer *t, uint32_t id, uint32_t *len)
 {
-	*len = id < t->n_tokens ? t->token[id].len : 0;
-	return *len ? t->pool + t->token[id].at : NULL;
-}
+	const struct cmx_token *x = id < t->vocab.n ? &t->vocab.token[id] : NULL;
 
-/* Length of the character that starts with @b, 0 if none does. */
-static uint32_t utf8_length(uint8_t b)
-{
-	if (b < 0x80)
-		return 1;
-	if (b >= 0xc2 && b <= 0xdf)
-		return 2;
-	if (b >= 0xe0 && b <= 0xef)
-		return 3;
-	return b >= 0xf0 && b <= 0xf4 ? 4 : 0;
-}
-
-/* The second byte also rules out overlong forms, surrogates and codes past U+10FFFF. */
-static bool utf8_continues(const uint8_t *s, uint32_t n, uint8_t b)
-{
-	if ((b & 0xc0) != 0x80)
-		return false;
-	if (n > 1)
-		return true;
-	switch (s[0]) {
-	case 0xe0:
-		return b >= 0xa0;
-	case 0xed:
-		return b < 0xa0;
-	case 0xf0:
-		return b >= 0x90;
-	case 0xf4:
-		return b < 0x90;
-	default:
-		return true;
-	}
-}
-
-static uint32_t put_replacement(char *out)
-{
-	memcpy(out, "\xef\xbf\xbd", 3);
-	return 3;
-}
-
-uint32_t cmx_text_end(struct cmx_text_stream *s, char *out)
-{
-	uint32_t n = s->n ? put_replacement(out) : 0;
-
-	s->n = 0;
-	return n;
-}
-
-uint32_t cmx_text_put(struct cmx_text_stream *s, uint8_t byte, char *out)
-{
-	uint32_t n = 0;
-
-	if (s->n && !utf8_continues(s->held, s->n, byte))
-		n = cmx_text_end(s, out);
-	if (!s->n && !utf8_length(byte))
-		return n + put_replacement(out + n);
-	s->held[s->n++] = byte;
-	if (s->n < utf8_length(s->held[0]))
-		return n;
-	memcpy(out + n, s->held, s->n);
-	n += s->n;
-	s->n = 0;
-	return n;
+	*len = x && x->kind != CMX_TOKEN_CONTROL ? x->len : 0;
+	return *len ? t->vocab.pool + x->at : NULL;
 }

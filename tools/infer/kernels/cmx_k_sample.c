@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Picks the next token: the best logit (the lower id of equal ones), or a draw
- * from the softmax at a temperature, cut to the likeliest tokens that hold
- * top_p of it. The draw is a function of seed and index alone.
+ * from the softmax at a temperature, cut to the likeliest tokens. The draw is a
+ * function of seed and index alone.
  */
 #include "cmx_level.h"
 
@@ -39,12 +39,37 @@ static double draw(uint64_t seed, uint64_t index)
 	return (double)(z >> 11) * 0x1p-53;
 }
 
-static void probabilities(const struct cmx_k_sample *a, float top)
+/*
+ * Logits with the penalty on ids that were there before, each id once. They
+ * take the place of the probabilities, which are made from them later; marks
+ * take that of the order.
+ */
+static const float *penalised(const struct cmx_k_sample *a)
+{
+	if (a->penalty == 1)
+		return a->logits;
+	for (uint32_t i = 0; i < a->vocab; i++) {
+		a->prob[i] = a->logits[i];
+		a->order[i] = 0;
+	}
+	for (uint32_t i = 0; i < a->n_history; i++) {
+		uint32_t id = a->history[i];
+
+		if (id >= a->vocab || a->order[id])
+			continue;
+		a->order[id] = 1;
+		a->prob[id] = a->prob[id] > 0 ? a->prob[id] / a->penalty :
+						a->prob[id] * a->penalty;
+	}
+	return a->prob;
+}
+
+static void probabilities(const struct cmx_k_sample *a, const float *logits, float top)
 {
 	const struct lanes t = lanes_set(a->temp), m = lanes_set(top);
 
 	for (uint32_t i = 0; i < a->vocab; i += CMX_LANES) {
-		struct lanes l = lanes_load_to(a->logits + i, a->vocab - i, top);
+		struct lanes l = lanes_load_to(logits + i, a->vocab - i, top);
 
 		lanes_store_to(a->prob + i, a->vocab - i, lanes_exp(lanes_div(lanes_sub(l, m), t)));
 	}
@@ -96,31 +121,53 @@ static double sum_of(const struct cmx_k_sample *a, uint32_t n)
 	return sum;
 }
 
-/* How many of the sorted tokens are needed to hold the share top_p. */
-static uint32_t nucleus(const struct cmx_k_sample *a, double total)
+/* How many of the first @n sorted tokens are needed to hold the share top_p of them. */
+static uint32_t nucleus(const struct cmx_k_sample *a, uint32_t n)
 {
-	double sum = 0, want = (double)a->top_p * total;
+	double sum = 0, want = (double)a->top_p * sum_of(a, n);
 
-	for (uint32_t i = 0; i < a->vocab; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		sum += a->prob[a->order[i]];
 		if (sum >= want)
 			return i + 1;
 	}
-	return a->vocab;
+	return n;
 }
 
-static uint32_t draw_token(const struct cmx_k_sample *a)
+/* How many of the first @n sorted tokens are likely enough beside the first. */
+static uint32_t likely_enough(const struct cmx_k_sample *a, uint32_t n)
+{
+	float least = a->min_p * a->prob[a->order[0]];
+
+	while (n > 1 && a->prob[a->order[n - 1]] < least)
+		n--;
+	return n;
+}
+
+/* Sorts the tokens if any are cut off, and returns how many are left. */
+static uint32_t cut(const struct cmx_k_sample *a)
+{
+	uint32_t n = a->vocab;
+
+	if (a->top_p >= 1 && a->min_p <= 0 && (!a->top_k || a->top_k >= n))
+		return n;
+	sort_by_likelihood(a->prob, a->order, n);
+	if (a->top_k && a->top_k < n)
+		n = a->top_k;
+	if (a->top_p < 1)
+		n = nucleus(a, n);
+	return a->min_p > 0 ? likely_enough(a, n) : n;
+}
+
+static uint32_t draw_token(const struct cmx_k_sample *a, const float *logits)
 {
 	uint32_t n = a->vocab;
 	double left;
 
-	probabilities(a, a->logits[argmax(a->logits, n)]);
+	probabilities(a, logits, logits[argmax(logits, n)]);
 	for (uint32_t i = 0; i < n; i++)
 		a->order[i] = i;
-	if (a->top_p < 1) {
-		sort_by_likelihood(a->prob, a->order, n);
-		n = nucleus(a, sum_of(a, n));
-	}
+	n = cut(a);
 	left = draw(a->seed, a->index) * sum_of(a, n);
 	for (uint32_t i = 0; i + 1 < n; i++) {
 		left -= a->prob[a->order[i]];
@@ -133,13 +180,15 @@ static uint32_t draw_token(const struct cmx_k_sample *a)
 void CMX_K(cmx_k_sample)(const void *args, uint32_t block, uint32_t nblocks)
 {
 	const struct cmx_k_sample *a = args;
+	const float *logits;
 
 	(void)nblocks;
 	if (block)
 		return;
+	logits = penalised(a);
 	a->out->id = 0;
-	a->out->bad = !all_finite(a->logits, a->vocab);
+	a->out->bad = !all_finite(logits, a->vocab);
 	if (!a->out->bad)
-		a->out->id = a->temp > 0 ? draw_token(a) : argmax(a->logits, a->vocab);
+		a->out->id = a->temp > 0 ? draw_token(a, logits) : argmax(logits, a->vocab);
 	*a->next = a->out->id;
 }

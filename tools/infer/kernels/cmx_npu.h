@@ -227,17 +227,29 @@ struct cmx_sampled {
 	uint32_t bad;		/* logits that are not finite */
 };
 
+/*
+ * In this order: the penalty divides positive logits of the ids in history by
+ * it and multiplies the others; the best token is taken if temp is 0; else the
+ * softmax of logits / temp is cut to the top_k likeliest tokens, of these to the
+ * likeliest that hold the share top_p of their sum, of these to those at least
+ * min_p times as likely as the first; then one is drawn.
+ */
 struct cmx_k_sample {
 	const float *logits;
+	const uint32_t *history;	/* ids so far, below vocab */
 	uint32_t *order;	/* scratch, vocab ids */
 	float *prob;		/* scratch, vocab */
 	struct cmx_sampled *out;
 	uint32_t *next;		/* the id again, where the next step embeds from */
 	uint64_t seed;
 	uint64_t index;		/* of the token in the output */
+	uint32_t n_history;
 	uint32_t vocab;
+	uint32_t top_k;		/* 0: all */
 	float temp;
-	float top_p;
+	float top_p;		/* 1: all */
+	float min_p;		/* 0: all */
+	float penalty;		/* 1: none */
 	uint32_t pad;
 };
 

@@ -11,6 +11,7 @@
 #define OPS_SOFTMAX	18u
 #define OPS_GATE	24u
 #define OPS_ANGLE	64u
+#define OPS_SORT	32u
 
 /* Weights narrower than f32 are widened on chip to the nearest format the cubes have. */
 static uint16_t op_class(uint32_t type)
@@ -177,12 +178,17 @@ static void cost_combine(const struct cmx_k_combine *a, struct cmx_cost *c)
 
 static void cost_sample(const struct cmx_k_sample *a, struct cmx_cost *c)
 {
-	uint64_t n = a->vocab;
+	uint64_t n = a->vocab, sorts = a->top_p < 1 || a->min_p > 0 || a->top_k;
 
 	if (a->temp > 0)
-		cost_vector(c, n * (OPS_SOFTMAX + (a->top_p < 1 ? 32 : 0)), 4 * n);
+		cost_vector(c, n * (OPS_SOFTMAX + (sorts ? OPS_SORT : 0)), 4 * n);
 	else
 		cost_vector(c, n, n);
+	/* Logits and marks are written once, and both are touched for each id before. */
+	if (a->penalty != 1) {
+		c->vector_ops += 2 * n + 2 * (uint64_t)a->n_history;
+		c->mem_bytes += (3 * n + 3 * (uint64_t)a->n_history) * sizeof(float);
+	}
 }
 
 void cmx_npu_cost(enum cmx_npu_id id, const void *args, uint32_t n_active,
