@@ -5,7 +5,9 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cmx_argument.h"
 #include "cmx_command.h"
@@ -21,6 +23,10 @@ struct monitor_options {
 
 struct monitor {
 	struct cmx_fabric *fabric;
+	/* Failed commands on a socket of their own: many of them displace no change of state. */
+	struct cmx_fabric *errors;
+	/* Readable when one of the two is. */
+	int either;
 	const struct monitor_options *options;
 	/* To call parts by name. */
 	struct cmx_snapshot shape;
@@ -108,6 +114,13 @@ static int print(struct monitor *m, const struct cmx_fabric_event *event)
 				  cmx_monitor_print_text(&m->shape, event);
 }
 
+static int next_event(struct monitor *m, struct cmx_fabric_event *event)
+{
+	int ret = cmx_fabric_next_event(m->fabric, event);
+
+	return ret ? ret : cmx_fabric_next_event(m->errors, event);
+}
+
 /* All that are there. */
 static int print_events(struct monitor *m)
 {
@@ -115,7 +128,7 @@ static int print_events(struct monitor *m)
 	int status = CMX_EXIT_OK, ret;
 
 	while (!is_done(m)) {
-		ret = cmx_fabric_next_event(m->fabric, &event);
+		ret = next_event(m, &event);
 		if (ret < 0)
 			return fail();
 		if (!ret)
@@ -157,15 +170,39 @@ static int listen_for(struct monitor *m)
 			return time_is_over(m);
 		if (limit)
 			left = end - clock_ms();
-		cmx_stop_wait(cmx_fabric_fd(m->fabric), left);
+		cmx_stop_wait(m->either, left);
 	}
 	return status;
+}
+
+static int watch(struct monitor *m, struct cmx_fabric *fabric)
+{
+	struct epoll_event readable = { .events = EPOLLIN };
+
+	if (!epoll_ctl(m->either, EPOLL_CTL_ADD, cmx_fabric_fd(fabric), &readable))
+		return CMX_EXIT_OK;
+	perror("cmx monitor: epoll_ctl");
+	return CMX_EXIT_FAILED;
+}
+
+static int subscribe(struct monitor *m)
+{
+	if (cmx_fabric_open(&m->fabric) || cmx_fabric_open(&m->errors) ||
+	    cmx_fabric_subscribe(m->fabric, CMX_FABRIC_EVENTS_LINK | CMX_FABRIC_EVENTS_ENTITY) ||
+	    cmx_fabric_subscribe(m->errors, CMX_FABRIC_EVENTS_ERROR))
+		return fail();
+	m->either = epoll_create1(EPOLL_CLOEXEC);
+	if (m->either < 0) {
+		perror("cmx monitor: epoll_create1");
+		return CMX_EXIT_FAILED;
+	}
+	return watch(m, m->fabric) ? CMX_EXIT_FAILED : watch(m, m->errors);
 }
 
 int cmx_monitor_main(int argc, char **argv)
 {
 	struct monitor_options options = {};
-	struct monitor monitor = { .options = &options };
+	struct monitor monitor = { .options = &options, .either = -1 };
 	int status = parse_options(argc, argv, &options);
 
 	if (status >= 0)
@@ -173,14 +210,14 @@ int cmx_monitor_main(int argc, char **argv)
 	cmx_stop_catch();
 	/* What reads a pipe must not wait for more than a line. */
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (cmx_fabric_open(&monitor.fabric))
-		return fail();
+	status = subscribe(&monitor);
 	/* Nothing is missed between the two: an event may only come too early. */
-	if (cmx_fabric_subscribe(monitor.fabric, CMX_FABRIC_EVENTS_ALL))
-		status = fail();
-	else
+	if (!status)
 		status = learn_shape(&monitor) ? CMX_EXIT_FAILED : listen_for(&monitor);
+	if (monitor.either >= 0)
+		close(monitor.either);
 	cmx_snapshot_free(&monitor.shape);
+	cmx_fabric_close(monitor.errors);
 	cmx_fabric_close(monitor.fabric);
 	return status;
 }
