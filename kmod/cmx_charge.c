@@ -163,13 +163,16 @@ static int cmx_charge_port(struct cmx_step *step, struct cmx_port *port, u32 ent
 	const struct cmx_topology *topo = &step->servers->machine->fabric.topo;
 	u64 extra = cmx_flow_messages(step, stage);
 	const struct cmx_rate *rate;
+	int ret;
 
 	if (step->servers->split)
 		return cmx_charge_port_planes(step, port, entity, extra, charge);
 	rate = &step->speeds->port[cmx_kind_of(step->servers, entity)][flow->far];
-	port->whole.part += cmx_equal_part(flow->len, topo->by_planes, topo->planes);
-	return cmx_charge_lane(step, &port->whole, cmx_flow_hold(flow, rate), extra, flow->len,
-			       charge);
+	ret = cmx_charge_lane(step, &port->whole, cmx_flow_hold(flow, rate), extra, flow->len,
+			      charge);
+	if (!ret)
+		port->whole.part += cmx_equal_part(flow->len, topo->by_planes, topo->planes);
+	return ret;
 }
 
 /** struct cmx_chips - L2 chips of a plane, as two nodes use them. */
@@ -265,9 +268,10 @@ static int cmx_charge_trunk_planes(struct cmx_step *step, struct cmx_trunk *trun
 			continue;
 		}
 		rate = cmx_time_part(whole, route->total, route->rate[p]);
-		lanes[p].part += cmx_equal_part(bytes, topo->by_l2, topo->l2_per_plane);
 		ret = cmx_charge_lane(step, &lanes[p], cmx_flow_hold_odd(step, rate), 0, bytes,
 				      charge);
+		if (!ret)
+			lanes[p].part += cmx_equal_part(bytes, topo->by_l2, topo->l2_per_plane);
 	}
 	return ret;
 }
@@ -277,16 +281,20 @@ static int cmx_charge_trunk(struct cmx_step *step, struct cmx_trunk *trunk, u32 
 {
 	const struct cmx_topology *topo = &step->servers->machine->fabric.topo;
 	u64 len = step->flow->len, part, first;
+	int ret;
 
 	if (step->servers->split)
 		return cmx_charge_trunk_planes(step, trunk, node, charge);
+	ret = cmx_charge_lane(step, &trunk->whole,
+			      cmx_flow_hold(step->flow, &step->speeds->trunk), 0, len, charge);
+	if (ret)
+		return ret;
 	part = cmx_equal_part(len, topo->by_planes, topo->planes);
 	first = len - (topo->planes - 1) * part;
 	trunk->whole.part += part;
 	trunk->sub += cmx_equal_part(part, topo->by_l2, topo->l2_per_plane);
 	trunk->sub_first += cmx_equal_part(first, topo->by_l2, topo->l2_per_plane);
-	return cmx_charge_lane(step, &trunk->whole,
-			       cmx_flow_hold(step->flow, &step->speeds->trunk), 0, len, charge);
+	return 0;
 }
 
 /* --------------------------------------------------------------------------- stages */
@@ -327,20 +335,24 @@ static int cmx_charge_local(struct cmx_step *step, struct cmx_charge *charge)
 	struct cmx_flow *flow = step->flow;
 	struct cmx_server *mem = &cmx_servers_unit(step->servers, flow->to)->mem;
 	u32 kind = cmx_kind_of(step->servers, flow->to);
+	int ret = cmx_charge_server(step, mem, &step->speeds->local[kind], 0, charge);
 
 	/* The same memory reads every byte and writes it. */
-	mem->bytes += flow->len;
-	return cmx_charge_server(step, mem, &step->speeds->local[kind], 0, charge);
+	if (!ret)
+		mem->bytes += flow->len;
+	return ret;
 }
 
 static int cmx_charge_launch(struct cmx_step *step, struct cmx_charge *charge)
 {
 	struct cmx_flow *flow = step->flow;
 	struct cmx_server *mem = &cmx_servers_unit(step->servers, flow->to)->mem;
+	int ret = cmx_charge_time(&mem->free, &mem->busy, flow->at,
+				  cmx_flow_hold_odd(step, flow->rate), charge);
 
-	mem->bytes += flow->len;
-	return cmx_charge_time(&mem->free, &mem->busy, flow->at,
-			       cmx_flow_hold_odd(step, flow->rate), charge);
+	if (!ret)
+		mem->bytes += flow->len;
+	return ret;
 }
 
 int cmx_charge_stage(struct cmx_step *step, enum cmx_stage stage, struct cmx_charge *charge)

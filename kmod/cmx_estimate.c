@@ -7,7 +7,6 @@
 #include "cmx_server.h"
 #include "cmx_time.h"
 
-#define CMX_PS_PER_S		1000000000000ULL
 #define CMX_ESTIMATE_SMALL	512
 #define CMX_ESTIMATE_LARGE	SZ_64M
 

@@ -243,6 +243,7 @@ int cmx_cmd_start(struct cmx_cmd *cmd, size_t *budget)
 		return 0;
 	}
 	cmd->start = tl->now;
+	tl->servers.begun = true;
 	trace_cmx_start(q, cmd);
 	if (cmx_cmd_is_down(cmd)) {
 		cmx_cmd_entity_down(cmd);

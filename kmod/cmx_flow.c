@@ -89,7 +89,6 @@ void cmx_flow_begin(struct cmx_flow *flow, const struct cmx_servers *servers,
 	flow->left = 0;
 	flow->far = cmx_topology_entity_node(topo, x->from) !=
 		    cmx_topology_entity_node(topo, x->to);
-	flow->over = false;
 	cmx_flow_plan(servers, flow, cmx_flow_way(servers, flow));
 	flow->slice = max_t(u64, flow->way == CMX_WAY_LOCAL ? CMX_SLICE_MEM : CMX_SLICE_LINKS,
 			    DIV_ROUND_UP_ULL(x->bytes, CMX_MAX_SLICES));
@@ -111,7 +110,7 @@ void cmx_flow_begin_launch(struct cmx_flow *flow, u32 entity, u64 bytes, u64 rat
 	};
 }
 
-/* Something does not work: whether this slice has a way, and which. */
+/* Something does not work, or did not: whether this slice has a way, and which. */
 static int cmx_flow_find_way(struct cmx_step *step)
 {
 	struct cmx_flow *flow = step->flow;
@@ -147,14 +146,14 @@ static int cmx_flow_begin_slice(struct cmx_step *step)
 	flow->routes = step->servers->routes;
 	step->routed = false;
 	step->memo_rate = 0;
-	if (!flow->routes->healthy) {
+	/* Once planes are told apart, the way a slice takes may not be that of the one before. */
+	if (step->servers->split) {
 		ret = cmx_flow_find_way(step);
 		if (ret)
 			return ret;
 	}
 	flow->len = min(flow->bytes - flow->sent, flow->slice);
 	flow->left = flow->stages;
-	step->servers->charged = true;
 	return 0;
 }
 
@@ -187,7 +186,6 @@ static int cmx_flow_finish(struct cmx_step *step)
 	bool write = flow->initiator != flow->to;
 	u32 target = cmx_kind_of(step->servers, write ? flow->to : flow->from);
 
-	flow->over = true;
 	if (flow->rate)
 		return 0;
 	return check_add_overflow(flow->end,
@@ -230,10 +228,8 @@ int cmx_flow_step(struct cmx_servers *servers, struct cmx_flow *flow, u64 now)
 	step.routed = false;
 	step.memo_rate = 0;
 	ret = cmx_flow_run(&step, now);
-	if (ret < 0) {
+	if (ret < 0)
 		flow->left = 0;
-		flow->over = true;
-	}
 	/* A slice goes on with the routes it began with, whatever comes meanwhile. */
 	if (flow->left && flow->routes == held)
 		return ret;

@@ -33,7 +33,7 @@ struct cmx_flow {
 	u64 start;
 	/** @at: where it goes on. */
 	u64 at;
-	/** @end: latest end of what was charged; when over: with its latency. */
+	/** @end: latest end of what was charged; when all is: with its latency. */
 	u64 end;
 	/** @first_end: end of the present slice's first stage. */
 	u64 first_end;
@@ -67,8 +67,6 @@ struct cmx_flow {
 	u8 way;
 	/** @far: another node is addressed. */
 	bool far;
-	/** @over: all is charged. */
-	bool over;
 };
 
 /* cmx_flow_begin() - a transfer that begins at @at over @planes. */

@@ -118,7 +118,7 @@ static void cmx_cmd_unreachable(struct cmx_cmd *cmd, u32 peer, u64 lost)
 	cmx_cmd_complete_at(cmd, time);
 }
 
-bool cmx_cmd_cut_off(struct cmx_cmd *cmd, u32 peer)
+bool cmx_cmd_cut_off(struct cmx_cmd *cmd, u32 peer, u64 bytes)
 {
 	const struct cmx_servers *servers = &cmx_cmd_timeline(cmd)->servers;
 	const struct cmx_queue *q = cmd->queue;
@@ -130,7 +130,7 @@ bool cmx_cmd_cut_off(struct cmx_cmd *cmd, u32 peer)
 		       &route);
 	if (route.reachable)
 		return false;
-	cmx_cmd_unreachable(cmd, peer, 0);
+	cmx_cmd_unreachable(cmd, peer, bytes);
 	return true;
 }
 

@@ -41,7 +41,7 @@ void cmx_cmd_flow(struct cmx_cmd *cmd);
 bool cmx_cmd_is_down(const struct cmx_cmd *cmd);
 /* cmx_cmd_entity_down() - end it as that entity's. */
 void cmx_cmd_entity_down(struct cmx_cmd *cmd);
-/* cmx_cmd_cut_off() - whether @peer cannot be reached; if so, the command ends as such. */
-bool cmx_cmd_cut_off(struct cmx_cmd *cmd, u32 peer);
+/* cmx_cmd_cut_off() - whether @peer, for which @bytes are, cannot be reached; it ends then. */
+bool cmx_cmd_cut_off(struct cmx_cmd *cmd, u32 peer, u64 bytes);
 
 #endif

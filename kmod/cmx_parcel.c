@@ -282,10 +282,12 @@ int cmx_parcel_apply(struct cmx_parcel *parcel, size_t *budget)
 	ret = cmx_parcel_effect(parcel, budget);
 	if (ret == -EAGAIN || ret == -ENOMEM)
 		return ret;
-	if (ret)
+	if (ret) {
 		cmx_parcel_lost(parcel, UB_CR_REM_ACCESS_ABORT);
-	member->timeline->bytes += parcel->record.len;
-	atomic64_add(parcel->record.len, &member->obj.file->bytes);
+	} else {
+		member->timeline->bytes += parcel->record.len;
+		atomic64_add(parcel->record.len, &member->obj.file->bytes);
+	}
 	cmx_parcel_free(parcel);
 	return 0;
 }

@@ -132,6 +132,13 @@ struct cmx_routes *cmx_routes_get(struct cmx_fabric *fabric)
 	return routes;
 }
 
+bool cmx_routes_equal(const struct cmx_topology *topo, const struct cmx_routes *a,
+		      const struct cmx_routes *b)
+{
+	return !memcmp(a->permille, b->permille, array_size(topo->num_links, sizeof(u16))) &&
+	       bitmap_equal(a->entity_up, b->entity_up, topo->num_entities);
+}
+
 static void cmx_fabric_count_changes(struct cmx_fabric *fabric, const struct cmx_routes *old,
 				     const struct cmx_routes *new)
 {

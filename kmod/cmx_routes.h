@@ -84,6 +84,9 @@ void cmx_fabric_fini(struct cmx_fabric *fabric);
 struct cmx_routes *cmx_routes_get(struct cmx_fabric *fabric);
 /* cmx_routes_put() - drop it; NULL is fine. */
 void cmx_routes_put(struct cmx_routes *routes);
+/* cmx_routes_equal() - whether the same works by both. */
+bool cmx_routes_equal(const struct cmx_topology *topo, const struct cmx_routes *a,
+		      const struct cmx_routes *b);
 
 /*
  * cmx_fabric_set() - change the state of a part and publish new routes.

@@ -296,7 +296,8 @@ int cmx_receive_start(struct cmx_cmd *cmd)
 	if (!cmd->rq)
 		return cmx_receive_refuse(cmd, UB_CR_REM_OPERATION_ERR);
 	/* A message that has no way takes no receive entry. */
-	if (cmx_cmd_cut_off(cmd, cmd->rq->args.entity))
+	if (cmx_cmd_cut_off(cmd, cmd->rq->args.entity,
+			    ((const struct cmx_entry_rma *)cmd->entry)->len))
 		return 0;
 	return cmx_receive_match(cmd, cmd->rq);
 }
@@ -370,25 +371,38 @@ void cmx_rq_unwait(struct cmx_cmd *cmd)
 	cmx_object_put(&rq->obj);
 }
 
+/* All try again; those that find no entry left wait again, in the same order. */
+static void cmx_rq_retry(struct cmx_rq *rq, struct cmx_timeline *tl)
+{
+	struct cmx_cmd *cmd, *next;
+
+	list_del_init(&rq->link);
+	list_for_each_entry_safe(cmd, next, &rq->waiters, receive) {
+		list_del_init(&cmd->receive);
+		cmd->phase = CMX_PHASE_START;
+		cmd->node.time = tl->now;
+		cmx_heap_push(&tl->heap, &cmd->node);
+	}
+}
+
+void cmx_member_retry_receives(struct cmx_member *member)
+{
+	struct cmx_rq *rq, *next;
+
+	list_for_each_entry_safe(rq, next, &member->rqs, link)
+		cmx_rq_retry(rq, member->timeline);
+}
+
 bool cmx_member_receive(struct cmx_member *member)
 {
-	struct cmx_timeline *tl = member->timeline;
-	struct cmx_rq *rq, *next_rq;
-	struct cmx_cmd *cmd, *next;
+	struct cmx_rq *rq, *next;
 	bool any = false;
 
-	list_for_each_entry_safe(rq, next_rq, &member->rqs, link) {
+	list_for_each_entry_safe(rq, next, &member->rqs, link) {
 		if (!rq->failed && (!cmx_rq_avail(rq) || !cmx_cq_has_room(rq->cq)))
 			continue;
 		any = true;
-		list_del_init(&rq->link);
-		/* All try again; those that find none left wait again, in the same order. */
-		list_for_each_entry_safe(cmd, next, &rq->waiters, receive) {
-			list_del_init(&cmd->receive);
-			cmd->phase = CMX_PHASE_START;
-			cmd->node.time = tl->now;
-			cmx_heap_push(&tl->heap, &cmd->node);
-		}
+		cmx_rq_retry(rq, member->timeline);
 	}
 	return any;
 }

@@ -58,5 +58,7 @@ void cmx_receive_finish(struct cmx_cmd *cmd);
 void cmx_rq_unwait(struct cmx_cmd *cmd);
 /* cmx_member_receive() - rings that got entries: their messages are due again; any? */
 bool cmx_member_receive(struct cmx_member *member);
+/* cmx_member_retry_receives() - have all that wait for a receiver try again. */
+void cmx_member_retry_receives(struct cmx_member *member);
 
 #endif

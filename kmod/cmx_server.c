@@ -114,12 +114,15 @@ void cmx_servers_use_routes(struct cmx_servers *servers, struct cmx_routes *rout
 	cmx_servers_look(servers);
 }
 
-void cmx_servers_take_routes(struct cmx_servers *servers)
+bool cmx_servers_take_routes(struct cmx_servers *servers)
 {
-	struct cmx_routes *routes = cmx_routes_get(&servers->machine->fabric);
+	struct cmx_fabric *fabric = &servers->machine->fabric;
+	struct cmx_routes *routes = cmx_routes_get(fabric);
+	bool differ = !cmx_routes_equal(&fabric->topo, routes, servers->routes);
 
 	cmx_servers_use_routes(servers, routes);
 	cmx_routes_put(routes);
+	return differ;
 }
 
 void cmx_servers_restrict(struct cmx_servers *servers, u32 planes)

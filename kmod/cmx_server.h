@@ -82,9 +82,9 @@ struct cmx_unit {
 	u64 cube_busy;
 	/** @vector_busy: the same of the vector cores. */
 	u64 vector_busy;
-	/** @errors: commands of its queues that failed for the fabric's sake. */
+	/** @errors: commands and records of its queues that failed for the fabric's sake. */
 	u64 errors;
-	/** @lost_bytes: bytes of them that never left. */
+	/** @lost_bytes: bytes that found no way; not those an entity that is down refuses. */
 	u64 lost_bytes;
 };
 
@@ -116,8 +116,8 @@ struct cmx_servers {
 	struct cmx_routes *routes;
 	/** @split: planes are told apart. */
 	bool split;
-	/** @charged: something was charged: a change of @routes has a place in time. */
-	bool charged;
+	/** @begun: a command began: a change of @routes has a place in time. */
+	bool begun;
 	/** @chip_split: planes whose L2 chips are told apart. */
 	u32 chip_split;
 	/** @units: CMX_UNIT_BLOCK entities each, or NULL. */
@@ -132,8 +132,8 @@ int cmx_servers_init(struct cmx_servers *servers, struct cmx_machine *machine);
 void cmx_servers_fini(struct cmx_servers *servers);
 /* cmx_servers_are_stale() - whether there are newer routes than those in use. */
 bool cmx_servers_are_stale(const struct cmx_servers *servers);
-/* cmx_servers_take_routes() - use the newest from now on. */
-void cmx_servers_take_routes(struct cmx_servers *servers);
+/* cmx_servers_take_routes() - use the newest from now on; whether other parts work then. */
+bool cmx_servers_take_routes(struct cmx_servers *servers);
 /* cmx_servers_use_routes() - use these from now on. */
 void cmx_servers_use_routes(struct cmx_servers *servers, struct cmx_routes *routes);
 /* cmx_servers_restrict() - some queue does not use all planes. */

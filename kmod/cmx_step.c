@@ -97,14 +97,26 @@ static void cmx_timeline_end_waits(struct cmx_timeline *tl)
 				cmx_queue_entity_down(q);
 }
 
+/* Messages that wait for a receiver find out whether they still reach it. */
+static void cmx_timeline_retry_receives(struct cmx_timeline *tl)
+{
+	struct cmx_member *member;
+
+	list_for_each_entry(member, &tl->members, link)
+		cmx_member_retry_receives(member);
+}
+
 /* When the host changed the machine has nothing to do with virtual time. */
 static void cmx_timeline_take_routes(struct cmx_timeline *tl)
 {
-	cmx_servers_take_routes(&tl->servers);
-	if (tl->servers.charged)
+	if (!cmx_servers_take_routes(&tl->servers))
+		return;
+	if (tl->servers.begun)
 		tl->flags |= CMX_TIMELINE_NONDETERMINISTIC;
 	if (tl->servers.routes->entities_down)
 		cmx_timeline_end_waits(tl);
+	if (!tl->servers.routes->healthy)
+		cmx_timeline_retry_receives(tl);
 }
 
 /* No events: work is elsewhere, or to come, or nothing can ever happen. */

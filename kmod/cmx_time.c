@@ -12,7 +12,6 @@
 #include "cmx_entity.h"
 #include "cmx_time.h"
 
-#define CMX_PS_PER_S	1000000000000ULL
 #define CMX_PERMILLE_64	1000ULL
 
 /* Amounts below this times CMX_PS_PER_S fit. */
@@ -96,6 +95,9 @@ u64 cmx_time_part(u64 rate, u64 num, u64 den)
 	if (!check_mul_overflow(rate, num, &product))
 		return div64_u64(product, den);
 	times = div64_u64(num, den);
+	/* Faster than anything there is; and the division below faults on some machines. */
+	if (check_mul_overflow(rate, times + 1, &product))
+		return U64_MAX;
 	if (times * den == num)
 		return rate * times;
 	return mul_u64_u64_div_u64(rate, num, den);

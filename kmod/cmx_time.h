@@ -10,6 +10,8 @@
 struct cmx_machine;
 struct cmx_routes;
 
+#define CMX_PS_PER_S	1000000000000ULL
+
 /** enum cmx_way - over what bytes go. */
 enum cmx_way {
 	CMX_WAY_LOCAL,		/* inside one entity */
@@ -77,7 +79,7 @@ void cmx_rate_init(struct cmx_rate *r, u64 rate);
 /* cmx_time_at() - cmx_time_of() without a division for what is small. */
 u64 cmx_time_at(u64 amount, const struct cmx_rate *r);
 
-/* cmx_time_part() - @rate * @num / @den. */
+/* cmx_time_part() - @rate * @num / @den, at most U64_MAX. */
 u64 cmx_time_part(u64 rate, u64 num, u64 den);
 
 /** struct cmx_launch_time - what a launch takes when nothing else runs. */

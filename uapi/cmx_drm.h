@@ -1177,7 +1177,8 @@ struct drm_cmx_destroy {
 /* --------------------------------------------------------------------- timelines */
 
 #define CMX_TIMELINE_FREE_RUNNING	(1U << 0)	/* does not wait for actors; approximate */
-#define CMX_TIMELINE_NONDETERMINISTIC	(1U << 1)	/* out: another timeline interfered */
+/* Out: another timeline, or a change of the machine while commands were under way, interfered. */
+#define CMX_TIMELINE_NONDETERMINISTIC	(1U << 1)
 
 /** struct drm_cmx_timeline_create - create a virtual clock.  EMFILE: too many. */
 struct drm_cmx_timeline_create {

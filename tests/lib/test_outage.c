@@ -309,6 +309,90 @@ TEST_F(outage, cut_off_half_way)
 	EXPECT_LE(self->h.took[0], half + 4096 * NS + 3 * time_of(SLICE, 167 * GB));
 }
 
+/* The way comes back while a transfer goes round it. */
+TEST_F(outage, sibling_link_comes_back)
+{
+	uint32_t link = self->machine.num_entities * 7 + self->machine.num_l1 * 16;
+	struct job job = { .entity = 0, .peer = 1, .bytes = LARGE };
+	uint64_t third = time_of(LARGE / 3, 270 * GB), round = time_of(LARGE / 3, 167 * GB);
+	struct cmx_wait_opts opts = { .timeline = self->h.clock };
+	uint64_t start = haul_now(&self->h), carried;
+	struct cmx_fabric_link l;
+
+	OK(cmx_fabric_get_link(self->fabric, link, &l));
+	carried = l.up_bytes + l.down_bytes;
+	OK(run_until(&self->h, &job, third));
+	OK(down(self, CMX_FABRIC_OBJ_LINK, link));
+	OK(cmx_wait_time(self->h.ctx, start + third + round, &opts));
+	OK(cmx_fabric_set(self->fabric, CMX_FABRIC_OBJ_LINK, link, 1, 0));
+	OK(haul_read(&self->h, start, 1));
+	EXPECT_EQ(0, self->h.status[0]);
+	EXPECT_NEAR(0, 10, 2 * third + round, self->h.took[0]);
+	OK(cmx_fabric_get_link(self->fabric, link, &l));
+	EXPECT_NEAR(1, 10, LARGE / 3 * 2, l.up_bytes + l.down_bytes - carried);
+}
+
+/* What is set to what it is does not disturb anybody. */
+TEST_F(outage, no_change)
+{
+	uint64_t start = haul_now(&self->h);
+
+	OK(run_until(&self->h, &self->near, 1000 * NS));
+	OK(cmx_fabric_set(self->fabric, CMX_FABRIC_OBJ_LINK, 0, 1, 1000));
+	OK(haul_read(&self->h, start, 1));
+	EXPECT_EQ(0, self->h.status[0]);
+	EXPECT_EQ(0, flags_of(&self->h) & CMX_TIMELINE_NONDETERMINISTIC);
+}
+
+static int ub_queue(struct haul *h, uint32_t entity, uint32_t rnr_retry, struct cmx_queue **q)
+{
+	struct cmx_queue_desc desc = { .timeline = h->clock, .cq = h->cq, .entity = entity,
+				       .queue_class = CMX_QUEUE_UB, .rnr_retry = rnr_retry };
+
+	return cmx_queue_create(h->ctx, &desc, q);
+}
+
+/* Also one that never sent a byte is disturbed by a change while it runs. */
+TEST_F(outage, change_while_waiting)
+{
+	struct cmx_wait_opts opts = { .timeline = self->h.clock };
+	uint64_t start = haul_now(&self->h);
+	struct cmx_queue *q;
+
+	OK(ub_queue(&self->h, 0, 0, &q));
+	OK(cmx_queue_delay(q, 2000 * NS, CMX_ENTRY_COMPLETE, 0));
+	OK(cmx_queue_submit(q));
+	OK(cmx_wait_time(self->h.ctx, start + 1000 * NS, &opts));
+	EXPECT_EQ(0, flags_of(&self->h) & CMX_TIMELINE_NONDETERMINISTIC);
+	OK(down(self, CMX_FABRIC_OBJ_ENTITY, 5));
+	OK(haul_read(&self->h, start, 1));
+	EXPECT_NE(0, flags_of(&self->h) & CMX_TIMELINE_NONDETERMINISTIC);
+}
+
+/* The last microseconds of the clock: what does not fit leaves no trace in the counters. */
+TEST_F(outage, the_end_of_time)
+{
+	uint32_t a = haul_socket(&self->h, 0, 0), b = haul_socket(&self->h, 0, 1);
+	uint64_t left = 1500 * NS, most = 1ull << 63;
+	struct cmx_mem *from, *to;
+	struct cmx_fabric_link l;
+	struct cmx_queue *q;
+
+	OK(ub_queue(&self->h, a, 0, &q));
+	OK(cmx_mem_alloc(self->h.ctx, a, SLICE, CMX_MEM_NO_DATA, &from));
+	OK(cmx_mem_alloc(self->h.ctx, b, SLICE, CMX_MEM_NO_DATA, &to));
+	OK(cmx_queue_delay(q, most, 0, 0));
+	OK(cmx_queue_delay(q, most - 1 - left, 0, 0));
+	OK(cmx_queue_write(q, cmx_mem_va(to), cmx_mem_va(from), SLICE, CMX_ENTRY_COMPLETE, 0));
+	OK(cmx_queue_submit(q));
+	OK(haul_read(&self->h, 0, 1));
+	EXPECT_EQ(CMX_CR_TIME_OVERFLOW, self->h.status[0]);
+	for (uint32_t p = 0; p < self->machine.planes; p++) {
+		OK(cmx_fabric_get_link(self->fabric, ub_link(self, a, p), &l));
+		EXPECT_GT(1ull << 40, l.up_bytes);
+	}
+}
+
 /* A WAIT that nothing can satisfy any more, since its own entity is gone. */
 TEST_F(outage, waits_end)
 {
@@ -362,6 +446,28 @@ TEST_F(outage, message)
 	OK(haul_read(&self->h, start, 2));
 	EXPECT_EQ(0, self->h.status[0]);
 	EXPECT_EQ(0, self->h.status[1]);
+}
+
+/* One that waits for a receive entry learns that its receiver is gone. */
+TEST_F(outage, message_that_waits)
+{
+	struct cmx_rq_desc rq_desc = { .cq = self->h.cq, .entity = self->near.peer, .slots = 4 };
+	struct cmx_wait_opts opts = { .timeline = self->h.clock };
+	uint64_t start = haul_now(&self->h);
+	struct cmx_mem *mem;
+	struct cmx_queue *q;
+	struct cmx_rq *rq;
+
+	OK(cmx_rq_create(self->h.ctx, &rq_desc, &rq));
+	OK(ub_queue(&self->h, 0, 7, &q));
+	OK(cmx_mem_alloc(self->h.ctx, 0, 4096, 0, &mem));
+	OK(cmx_queue_send(q, UB_OP_SEND, rq->handle, cmx_mem_va(mem), 64, 0,
+			  CMX_ENTRY_COMPLETE, 0));
+	OK(cmx_queue_submit(q));
+	OK(cmx_wait_time(self->h.ctx, start + 1000 * NS, &opts));
+	OK(down(self, CMX_FABRIC_OBJ_ENTITY, self->near.peer));
+	OK(haul_read(&self->h, start, 1));
+	EXPECT_EQ(UB_CR_ACK_TIMEOUT, self->h.status[0]);
 }
 
 TEST_HARNESS_MAIN
