@@ -111,30 +111,47 @@ static int cmx_current_remake(const struct cmx_profile *profile, u32 nodes)
 	return err;
 }
 
+/* @before: what there was, or NULL. */
+static void cmx_current_restore(const struct cmx_profile *before, u32 nodes, int err,
+				struct netlink_ext_ack *extack)
+{
+	int undo = before ? cmx_current_remake(before, nodes) : -ENODEV;
+
+	if (undo)
+		NL_SET_ERR_MSG_FMT(extack, "the new machine failed (%d), the old one too (%d)",
+				   err, undo);
+	else
+		NL_SET_ERR_MSG_FMT(extack,
+				   "the new machine failed (%d); the old one is made anew, all up",
+				   err);
+}
+
 static int cmx_current_replace_locked(const struct cmx_profile *profile, u32 nodes,
-				      const struct cmx_machine *old,
 				      struct netlink_ext_ack *extack)
 {
-	struct cmx_profile *before;
-	u32 nodes_before;
-	int err, undo;
+	struct cmx_profile *before = NULL;
+	u32 clients, nodes_before = 0;
+	int err;
 
-	if (!old)
-		return cmx_current_remake(profile, nodes);
-	before = kmemdup(old->profile, sizeof(*before), GFP_KERNEL);
-	if (!before)
-		return -ENOMEM;
-	nodes_before = old->num_nodes;
-	err = cmx_current_remake(profile, nodes);
-	if (err) {
-		NL_SET_ERR_MSG_FMT(extack, "the new machine failed (%d), the old one is back",
-				   err);
-		undo = cmx_current_remake(before, nodes_before);
-		if (undo)
-			NL_SET_ERR_MSG_FMT(extack,
-					   "the new machine failed (%d), the old one too (%d)",
-					   err, undo);
+	/* What may fail comes before the door of the old machine is closed. */
+	if (cmx_current) {
+		before = kmemdup(cmx_current->profile, sizeof(*before), GFP_KERNEL);
+		if (!before)
+			return -ENOMEM;
+		nodes_before = cmx_current->num_nodes;
+		err = cmx_accel_claim(cmx_current, &clients);
+		if (err) {
+			NL_SET_ERR_MSG_FMT(extack, "clients: %u have the device open", clients);
+			goto out_free_before;
+		}
 	}
+	err = cmx_current_remake(profile, nodes);
+	if (err)
+		cmx_current_restore(before, nodes_before, err, extack);
+	/* The old one made anew is another machine, too. */
+	if (cmx_current)
+		cmx_netlink_notify_profile(cmx_current);
+out_free_before:
 	kfree(before);
 	return err;
 }
@@ -142,17 +159,10 @@ static int cmx_current_replace_locked(const struct cmx_profile *profile, u32 nod
 int cmx_current_replace(const struct cmx_profile *profile, u32 nodes,
 			struct netlink_ext_ack *extack)
 {
-	u32 clients;
 	int err;
 
 	down_write(&cmx_current_lock);
-	err = cmx_current ? cmx_accel_claim(cmx_current, &clients) : 0;
-	if (err)
-		NL_SET_ERR_MSG_FMT(extack, "clients: %u have the device open", clients);
-	else
-		err = cmx_current_replace_locked(profile, nodes, cmx_current, extack);
-	if (!err)
-		cmx_netlink_notify_profile(cmx_current);
+	err = cmx_current_replace_locked(profile, nodes, extack);
 	up_write(&cmx_current_lock);
 	return err;
 }
