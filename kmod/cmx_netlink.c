@@ -37,7 +37,11 @@ int cmx_nl_admin_pre_doit(const struct genl_split_ops *ops, struct sk_buff *skb,
 /* Listeners that miss an event must know that they did. */
 static void cmx_nl_lost(u32 group)
 {
-	genl_set_err(&cmx_nl_family, &init_net, 0, group, -ENOBUFS);
+	struct net *net;
+
+	guard(rcu)();
+	for_each_net_rcu(net)
+		genl_set_err(&cmx_nl_family, net, 0, group, -ENOBUFS);
 }
 
 /* Small: what waits for a slow listener is charged to it by the size of the buffer. */

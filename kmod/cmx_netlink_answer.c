@@ -91,28 +91,42 @@ void *cmx_nl_dump_put(struct sk_buff *skb, struct netlink_callback *cb)
 	return header;
 }
 
-int cmx_nl_dump_parts(struct sk_buff *skb, struct netlink_callback *cb, struct cmx_nl_view *view,
-		      u32 count, cmx_nl_fill_t fill)
+static void cmx_nl_dump_view(struct sk_buff *skb, struct netlink_callback *cb,
+			     const struct cmx_nl_view *view, u32 count, cmx_nl_fill_t fill)
 {
 	struct cmx_nl_dump *dump = cmx_nl_dump_of(cb);
 	void *header;
 
-	/* Those of another machine would be taken for this one's. */
-	if (dump->counts && dump->counts->serial == view->serial)
-		view->counts = dump->counts;
-	cmx_nl_view_lock(view);
-	cmx_nl_dump_seq(cb, view);
 	for (; dump->index < count; dump->index++) {
 		header = cmx_nl_dump_put(skb, cb);
 		if (!header)
-			break;
+			return;
 		if (fill(skb, view, dump->index)) {
 			genlmsg_cancel(skb, header);
-			break;
+			return;
 		}
 		genlmsg_end(skb, header);
 	}
-	cmx_nl_view_unlock(view);
+}
+
+int cmx_nl_dump_parts(struct sk_buff *skb, struct netlink_callback *cb, cmx_nl_count_t count,
+		      cmx_nl_fill_t fill)
+{
+	struct cmx_nl_dump *dump = cmx_nl_dump_of(cb);
+	struct cmx_nl_view view;
+	int err;
+
+	err = cmx_nl_view_get(&view, cb->extack);
+	if (err)
+		return err;
+	/* Those of another machine would be taken for this one's. */
+	if (dump->counts && dump->counts->serial == view.serial)
+		view.counts = dump->counts;
+	cmx_nl_view_lock(&view);
+	cmx_nl_dump_seq(cb, &view);
+	cmx_nl_dump_view(skb, cb, &view, count(view.machine), fill);
+	cmx_nl_view_unlock(&view);
+	cmx_nl_view_put(&view);
 	return skb->len;
 }
 

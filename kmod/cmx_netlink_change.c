@@ -6,8 +6,8 @@
 struct cmx_nl_change {
 	/** @object: enum cmx_fabric_object. */
 	u32 object;
-	/** @count: parts of that kind. */
-	u32 count;
+	/** @count: says how many parts of that kind there are. */
+	cmx_nl_count_t count;
 	/** @index: attribute: which. */
 	int index;
 	/** @up: attribute: state. */
@@ -16,15 +16,15 @@ struct cmx_nl_change {
 	int permille;
 };
 
-static int cmx_nl_change(struct genl_info *info, struct cmx_machine *machine,
-			 const struct cmx_nl_change *change)
+static int cmx_nl_change_part(struct genl_info *info, struct cmx_machine *machine,
+			      const struct cmx_nl_change *change)
 {
 	struct nlattr *up = info->attrs[change->up];
 	struct nlattr *permille = change->permille ? info->attrs[change->permille] : NULL;
 	u32 index, generation;
 	int err;
 
-	err = cmx_nl_index(info, change->index, "index", change->count, &index);
+	err = cmx_nl_index(info, change->index, "index", change->count(machine), &index);
 	if (err)
 		return err;
 	if (!up && !permille) {
@@ -40,79 +40,63 @@ static int cmx_nl_change(struct genl_info *info, struct cmx_machine *machine,
 	return err;
 }
 
+static int cmx_nl_change(struct genl_info *info, const struct cmx_nl_change *change)
+{
+	struct cmx_nl_view view;
+	int err = cmx_nl_view_get(&view, info->extack);
+
+	if (err)
+		return err;
+	err = cmx_nl_change_part(info, view.machine, change);
+	cmx_nl_view_put(&view);
+	return err;
+}
+
 int cmx_nl_link_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct cmx_nl_change change = {
+	static const struct cmx_nl_change change = {
 		.object = CMX_OBJ_LINK,
+		.count = cmx_nl_count_links,
 		.index = CMX_A_LINK_INDEX,
 		.up = CMX_A_LINK_UP,
 		.permille = CMX_A_LINK_PERMILLE,
 	};
-	struct cmx_nl_view view;
-	int err;
 
-	err = cmx_nl_view_get(&view, info->extack);
-	if (err)
-		return err;
-	change.count = view.machine->fabric.topo.num_links;
-	err = cmx_nl_change(info, view.machine, &change);
-	cmx_nl_view_put(&view);
-	return err;
+	return cmx_nl_change(info, &change);
 }
 
 int cmx_nl_chip_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct cmx_nl_change change = {
+	static const struct cmx_nl_change change = {
 		.object = CMX_OBJ_CHIP,
+		.count = cmx_nl_count_chips,
 		.index = CMX_A_CHIP_INDEX,
 		.up = CMX_A_CHIP_UP,
 	};
-	struct cmx_nl_view view;
-	int err;
 
-	err = cmx_nl_view_get(&view, info->extack);
-	if (err)
-		return err;
-	change.count = view.machine->fabric.topo.num_chips;
-	err = cmx_nl_change(info, view.machine, &change);
-	cmx_nl_view_put(&view);
-	return err;
+	return cmx_nl_change(info, &change);
 }
 
 int cmx_nl_entity_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct cmx_nl_change change = {
+	static const struct cmx_nl_change change = {
 		.object = CMX_OBJ_ENTITY,
+		.count = cmx_nl_count_entities,
 		.index = CMX_A_ENTITY_INDEX,
 		.up = CMX_A_ENTITY_UP,
 	};
-	struct cmx_nl_view view;
-	int err;
 
-	err = cmx_nl_view_get(&view, info->extack);
-	if (err)
-		return err;
-	change.count = view.machine->num_entities;
-	err = cmx_nl_change(info, view.machine, &change);
-	cmx_nl_view_put(&view);
-	return err;
+	return cmx_nl_change(info, &change);
 }
 
 int cmx_nl_node_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct cmx_nl_change change = {
+	static const struct cmx_nl_change change = {
 		.object = CMX_OBJ_NODE,
+		.count = cmx_nl_count_nodes,
 		.index = CMX_A_NODE_INDEX,
 		.up = CMX_A_NODE_UP,
 	};
-	struct cmx_nl_view view;
-	int err;
 
-	err = cmx_nl_view_get(&view, info->extack);
-	if (err)
-		return err;
-	change.count = view.machine->num_nodes;
-	err = cmx_nl_change(info, view.machine, &change);
-	cmx_nl_view_put(&view);
-	return err;
+	return cmx_nl_change(info, &change);
 }

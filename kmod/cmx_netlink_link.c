@@ -96,18 +96,14 @@ int cmx_nl_link_start(struct netlink_callback *cb)
 	return cmx_nl_counts_start(cb, true);
 }
 
+u32 cmx_nl_count_links(const struct cmx_machine *machine)
+{
+	return machine->fabric.topo.num_links;
+}
+
 int cmx_nl_link_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	struct cmx_nl_view view;
-	int ret;
-
-	ret = cmx_nl_view_get(&view, cb->extack);
-	if (ret)
-		return ret;
-	ret = cmx_nl_dump_parts(skb, cb, &view, view.machine->fabric.topo.num_links,
-				cmx_nl_fill_link);
-	cmx_nl_view_put(&view);
-	return ret;
+	return cmx_nl_dump_parts(skb, cb, cmx_nl_count_links, cmx_nl_fill_link);
 }
 
 /* -------------------------------------------------------------------------- ports */

@@ -47,6 +47,13 @@ void cmx_nl_view_unlock(struct cmx_nl_view *view);
  */
 int cmx_nl_index(struct genl_info *info, int attr, const char *name, u32 count, u32 *index);
 
+/* How many parts of a kind a machine has. */
+typedef u32 (*cmx_nl_count_t)(const struct cmx_machine *machine);
+u32 cmx_nl_count_entities(const struct cmx_machine *machine);
+u32 cmx_nl_count_chips(const struct cmx_machine *machine);
+u32 cmx_nl_count_nodes(const struct cmx_machine *machine);
+u32 cmx_nl_count_links(const struct cmx_machine *machine);
+
 /* Fills a message about part @index, fabric locked; -EMSGSIZE when there is no room. */
 typedef int (*cmx_nl_fill_t)(struct sk_buff *skb, const struct cmx_nl_view *view, u32 index);
 
@@ -77,12 +84,12 @@ static inline struct cmx_nl_dump *cmx_nl_dump_of(struct netlink_callback *cb)
 
 /*
  * cmx_nl_dump_parts() - as many messages as there is room for, from where the last call ended.
- * @count: parts
+ * @count: says how many there are
  *
  * Marks the dump as interrupted when anything changed since the last call.
  */
-int cmx_nl_dump_parts(struct sk_buff *skb, struct netlink_callback *cb, struct cmx_nl_view *view,
-		      u32 count, cmx_nl_fill_t fill);
+int cmx_nl_dump_parts(struct sk_buff *skb, struct netlink_callback *cb, cmx_nl_count_t count,
+		      cmx_nl_fill_t fill);
 /* cmx_nl_dump_seq() - let the core compare @view, locked, with that of the last call. */
 void cmx_nl_dump_seq(struct netlink_callback *cb, const struct cmx_nl_view *view);
 /* cmx_nl_dump_put() - header of one message of a dump, or NULL: no room. */

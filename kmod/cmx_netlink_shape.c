@@ -178,17 +178,14 @@ int cmx_nl_entity_start(struct netlink_callback *cb)
 	return cmx_nl_counts_start(cb, false);
 }
 
+u32 cmx_nl_count_entities(const struct cmx_machine *machine)
+{
+	return machine->num_entities;
+}
+
 int cmx_nl_entity_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	struct cmx_nl_view view;
-	int ret;
-
-	ret = cmx_nl_view_get(&view, cb->extack);
-	if (ret)
-		return ret;
-	ret = cmx_nl_dump_parts(skb, cb, &view, view.machine->num_entities, cmx_nl_fill_entity);
-	cmx_nl_view_put(&view);
-	return ret;
+	return cmx_nl_dump_parts(skb, cb, cmx_nl_count_entities, cmx_nl_fill_entity);
 }
 
 /* -------------------------------------------------------------------------- chips */
@@ -232,18 +229,14 @@ int cmx_nl_chip_get_doit(struct sk_buff *skb, struct genl_info *info)
 	return err;
 }
 
+u32 cmx_nl_count_chips(const struct cmx_machine *machine)
+{
+	return machine->fabric.topo.num_chips;
+}
+
 int cmx_nl_chip_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	struct cmx_nl_view view;
-	int ret;
-
-	ret = cmx_nl_view_get(&view, cb->extack);
-	if (ret)
-		return ret;
-	ret = cmx_nl_dump_parts(skb, cb, &view, view.machine->fabric.topo.num_chips,
-				cmx_nl_fill_chip);
-	cmx_nl_view_put(&view);
-	return ret;
+	return cmx_nl_dump_parts(skb, cb, cmx_nl_count_chips, cmx_nl_fill_chip);
 }
 
 /* -------------------------------------------------------------------------- nodes */
@@ -255,15 +248,12 @@ static int cmx_nl_fill_node(struct sk_buff *skb, const struct cmx_nl_view *view,
 			   cmx_fabric_is_up(&view->machine->fabric, CMX_OBJ_NODE, index));
 }
 
+u32 cmx_nl_count_nodes(const struct cmx_machine *machine)
+{
+	return machine->num_nodes;
+}
+
 int cmx_nl_node_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	struct cmx_nl_view view;
-	int ret;
-
-	ret = cmx_nl_view_get(&view, cb->extack);
-	if (ret)
-		return ret;
-	ret = cmx_nl_dump_parts(skb, cb, &view, view.machine->num_nodes, cmx_nl_fill_node);
-	cmx_nl_view_put(&view);
-	return ret;
+	return cmx_nl_dump_parts(skb, cb, cmx_nl_count_nodes, cmx_nl_fill_node);
 }

@@ -126,7 +126,7 @@ static void cmx_writer_find(struct cmx_writer *by, struct cmx_timeline *tl)
 	const struct cmx_queue *q;
 
 	*by = (struct cmx_writer){};
-	if (!node)
+	if (!node || (node->type != CMX_NODE_PARCEL && node->type != CMX_NODE_CMD))
 		return;
 	by->timeline = tl->id;
 	by->index = node->index;

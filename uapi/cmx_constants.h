@@ -13,7 +13,8 @@
 
 /*
  * X(ID, name, member, unit, min, max): attribute CMX_A_PROFILE_ID, key in a profile's file,
- * member of the module's struct cmx_profile (others leave it out), unit, limits.
+ * member of the module's struct cmx_profile (others leave it out), unit, limits.  Those of
+ * the shape keep a node below 128 dies and 128 sockets, which an EID has room for.
  */
 #define CMX_PROFILE_CONSTANTS(X)							\
 	X(NODES, nodes, nodes, "", 1, 64)						\

@@ -279,6 +279,9 @@ static double milliseconds(void)
 	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
 }
 
+/* Far above what it takes: some hundred milliseconds on a slow machine. */
+#define READ_ALL_MS	5000
+
 TEST_F(shape, time_to_read_all)
 {
 	double t0 = milliseconds(), t1, t2, t3, t4;
@@ -297,6 +300,7 @@ TEST_F(shape, time_to_read_all)
 	TH_LOG("%u nodes, ms: %u entities %.1f, %u links %.1f, without counters %.1f, ports %.1f",
 	       self->m.nodes, self->m.num_entities, t1 - t0, self->m.num_links, t2 - t1, t3 - t2,
 	       t4 - t3);
+	EXPECT_GT(READ_ALL_MS, t4 - t0);
 	free(entities);
 	free(links);
 	free(states);
