@@ -42,7 +42,16 @@ static bool begin_case(struct world *world, uint64_t seed, uint64_t number)
 	return true;
 }
 
-#define SHOW_CASE(i)	TH_LOG("CMX_SEED=%" PRIu64 " CMX_CASE=%" PRIu64, self->seed, i)
+/* What repeats it alone. */
+#define SHOW_CASE(i)								\
+	TH_LOG("CMX_SEED=%" PRIu64 " CMX_CASE=%" PRIu64 " CMX_CASES=%" PRIu64,	\
+	       self->seed, (i), (i) + 1)
+
+/* Of many cases some have it; a single one need not. */
+#define EXPECT_SOME(count) do {							\
+	if (!getenv("CMX_CASE"))						\
+		EXPECT_LT(0, count);						\
+} while (0)
 
 /* Bytes in are bytes out at every chip and at both ends; nobody is busy for longer than all. */
 TEST_F_TIMEOUT(properties, nothing_lost, LONG)
@@ -237,6 +246,31 @@ static bool share_all_planes(struct load *load, uint64_t number)
 	return number % 2;
 }
 
+/* Bytes go over some UB planes and not over others. */
+static bool uses_some_planes(const struct world *world, const struct line *line)
+{
+	uint32_t all = (1U << world->machine.planes) - 1;
+
+	if (!(line->planes & all) || line->planes == all)
+		return false;
+	for (uint32_t j = 0; j < line->count; j++) {
+		const struct op *op = &line->ops[j];
+
+		if (op->kind != OP_DELAY && op->from != op->to)
+			return true;
+	}
+	return false;
+}
+
+static bool any_uses_some_planes(const struct world *world, const struct load *load,
+				 uint32_t first)
+{
+	for (uint32_t i = first; i < load->count; i++)
+		if (uses_some_planes(world, &load->lines[i]))
+			return true;
+	return false;
+}
+
 /* Traffic elsewhere changes nothing, also when it makes the planes be told apart. */
 TEST_F_TIMEOUT(properties, elsewhere, LONG)
 {
@@ -245,19 +279,21 @@ TEST_F_TIMEOUT(properties, elsewhere, LONG)
 	FOR_EACH_CASE(i) {
 		struct load alone = { 0 }, both;
 		struct part mine, theirs;
+		bool shared;
 
 		ASSERT_EQ(0, world_shape(&self->world, 2));
 		ASSERT_EQ(0, world_load(&self->world)) SHOW_CASE(i);
 		split_machine(&self->world, &mine, &theirs);
 		load_add(&alone, &self->world, &mine, 6, MAX_OPS, &self->world.random);
-		apart += share_all_planes(&alone, i);
+		shared = share_all_planes(&alone, i);
 		both = alone;
 		load_add(&both, &self->world, &theirs, 6, MAX_OPS, &self->world.random);
+		apart += shared && any_uses_some_planes(&self->world, &both, alone.count);
 		ASSERT_EQ(0, load_run(&alone, &self->world)) SHOW_CASE(i);
 		ASSERT_EQ(0, load_run(&both, &self->world)) SHOW_CASE(i);
 		EXPECT_TRUE(load_same_times(&alone, &both, alone.count)) SHOW_CASE(i);
 	}
-	EXPECT_LT(0, apart);
+	EXPECT_SOME(apart);
 }
 
 static bool no_earlier(const struct line *alone, const struct line *shared)
@@ -309,7 +345,7 @@ TEST_F_TIMEOUT(properties, sharing_slows, LONG)
 		slower += ended_later(&alone.lines[0], &both.lines[0]);
 	}
 	/* Else nothing was shared. */
-	EXPECT_LT(0, slower);
+	EXPECT_SOME(slower);
 }
 
 /* What comes when all is over changes nothing. */

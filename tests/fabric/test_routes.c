@@ -45,7 +45,16 @@ static bool begin_case(struct world *world, uint64_t seed, uint64_t number)
 	return true;
 }
 
-#define SHOW_CASE(i)	TH_LOG("CMX_SEED=%" PRIu64 " CMX_CASE=%" PRIu64, self->seed, i)
+/* What repeats it alone. */
+#define SHOW_CASE(i)								\
+	TH_LOG("CMX_SEED=%" PRIu64 " CMX_CASE=%" PRIu64 " CMX_CASES=%" PRIu64,	\
+	       self->seed, (i), (i) + 1)
+
+/* Of many cases some have it; a single one need not. */
+#define EXPECT_SOME(count) do {							\
+	if (!getenv("CMX_CASE"))						\
+		EXPECT_LT(0, count);						\
+} while (0)
 
 /* The module's way is the one worked out from the links; rates to a byte per link. */
 static bool is_as_seen(const struct cmx_fabric_route *route, const struct view_route *seen)
@@ -213,7 +222,7 @@ TEST_F_TIMEOUT(routes, traffic_takes_them, LONG)
 		view_drop(&self->view);
 	}
 	/* Else nothing was damaged. */
-	EXPECT_LT(0, failed);
+	EXPECT_SOME(failed);
 }
 
 /* When all is mended, all is as it was. */

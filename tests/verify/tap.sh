@@ -1,38 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# TAP for the scripts beside this one.
-number=0 failed=0
-
-check()	# name command...
-{
-	local name=$1
-
-	shift
-	number=$((number + 1))
-	if "$@" >"$tmp/log" 2>&1; then
-		echo "ok $number $name"
-	else
-		failed=1
-		echo "not ok $number $name"
-		sed 's/^/# /' "$tmp/log"
-	fi
-}
-
-finish()
-{
-	echo "1..$number"
-	exit $failed
-}
-
-exits()	# status command...
-{
-	local want=$1
-
-	shift
-	"$@"
-	[ $? = "$want" ]
-}
+# For the scripts beside this file: TAP, and questions about what cmx prints.
+. tests/docs/tap.sh
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
 
 # The command fails with this status and a text that has all the words.
 refuses()	# status 'words' command...
@@ -55,6 +27,3 @@ d = json.load(open(sys.argv[1]))
 print(d if len(str(d)) < 2000 else "...")
 sys.exit(not eval(sys.argv[2]))' "$1" "$2"
 }
-
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT

@@ -116,8 +116,8 @@ static int take_all(struct cmx_libprofile *profile, json_t *root)
 
 int cmx_libprofile_data(const char *folder, const char *name, char *path, size_t size)
 {
-	/* From where the command is: build/bin, build/san/bin, PREFIX/bin. */
-	const char *const tops[] = { "../../", "../../../", "../share/cmx/" };
+	/* From where the command is: build/bin, build/san/bin. */
+	const char *const tops[] = { "../../", "../../../" };
 	char exe[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 

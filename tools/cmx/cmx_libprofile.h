@@ -66,8 +66,8 @@ int cmx_libprofile_needs(struct cmx_libprofile *profile, enum cmx_lib_constant f
 			 enum cmx_lib_constant last, const char *what);
 
 /*
- * Path of a data file that comes with CMX: @name below folder @folder of the source tree when
- * the command lies in its build folder, else below its share folder. 0, or -ENOENT.
+ * Path of a data file that comes with CMX: @name below folder @folder of the source tree in
+ * whose build folder the command lies. 0, or -ENOENT.
  */
 int cmx_libprofile_data(const char *folder, const char *name, char *path, size_t size);
 

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cmx_argument.h"
+#include "cmx_clock.h"
 #include "cmx_command.h"
 #include "cmx_monitor.h"
 #include "cmx_stop.h"
@@ -140,14 +140,6 @@ static int print_events(struct monitor *m)
 	return status;
 }
 
-static uint64_t clock_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 static int time_is_over(const struct monitor *m)
 {
 	if (!m->options->count)
@@ -159,17 +151,21 @@ static int time_is_over(const struct monitor *m)
 
 static int listen_for(struct monitor *m)
 {
-	uint64_t limit = m->options->timeout_ms, end = clock_ms() + limit, left = UINT64_MAX;
+	uint64_t limit = m->options->timeout_ms, end = cmx_clock_ms() + limit;
 	int status = CMX_EXIT_OK;
 
 	while (!status) {
+		uint64_t now, left = UINT64_MAX;
+
 		status = print_events(m);
 		if (status || is_done(m))
 			break;
-		if (limit && clock_ms() >= end)
+		/* Once: a second reading could be past the end. */
+		now = cmx_clock_ms();
+		if (limit && now >= end)
 			return time_is_over(m);
 		if (limit)
-			left = end - clock_ms();
+			left = end - now;
 		cmx_stop_wait(m->either, left);
 	}
 	return status;

@@ -5,8 +5,11 @@
 #include "cmx_operator.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "cmx_clock.h"
 
 /* Entries of a rank beside its waits, in slots. */
 #define SLOTS_BESIDE	32
@@ -135,6 +138,27 @@ static int make_ranks(struct cmx_operator *op)
 	return ret;
 }
 
+/* A combine's row is followed by its flag. */
+static uint32_t records_per_row(const struct cmx_operator *op)
+{
+	return op->kind == CMX_OPERATOR_COMBINE ? 2 : 1;
+}
+
+/* @records that a launch of some rank has to send. */
+static int check_records(struct cmx_operator *op, struct cmx_ctx *ctx, uint64_t records)
+{
+	const struct cmx_routing_options *o = &op->opt.routing;
+	uint32_t limit = cmx_limits(ctx)->max_records;
+
+	if (records <= limit)
+		return 0;
+	return cmx_rig_fail(&op->rig, -ERANGE,
+			    "--tokens %u times --topk %u: a launch of %s would send %llu "
+			    "records, more than %u",
+			    o->tokens, o->topk, cmx_operator_name(op->kind),
+			    (unsigned long long)records, limit);
+}
+
 static int check_options(struct cmx_operator *op, struct cmx_ctx *ctx)
 {
 	const struct drm_cmx_info_device *device = cmx_device(ctx);
@@ -152,7 +176,20 @@ static int check_options(struct cmx_operator *op, struct cmx_ctx *ctx)
 		return cmx_rig_fail(&op->rig, -EINVAL, "--topk is %u, not 1 to %u", o->topk,
 				    o->experts < 32 ? o->experts : 32);
 	op->dies_per_npu = device->num_dies / device->num_npus;
-	return 0;
+	/* The busiest rank of a combine has the mean or more, which the routing will tell. */
+	return check_records(op, ctx, (uint64_t)o->tokens * o->topk * records_per_row(op));
+}
+
+static int check_busiest(struct cmx_operator *op, struct cmx_ctx *ctx)
+{
+	uint64_t rows = 0;
+
+	for (uint32_t rank = 0; rank < op->routing.opt.ep; rank++) {
+		if (cmx_operator_received(op, rank) > rows)
+			rows = cmx_operator_received(op, rank);
+	}
+	return op->kind == CMX_OPERATOR_COMBINE ?
+		check_records(op, ctx, rows * records_per_row(op)) : 0;
 }
 
 static int setup(struct cmx_operator *op, struct cmx_ctx *ctx)
@@ -174,6 +211,9 @@ static int setup(struct cmx_operator *op, struct cmx_ctx *ctx)
 	if (ret)
 		return cmx_rig_fail(&op->rig, ret, "routing of %u tokens on %u ranks: %s",
 				    op->opt.routing.tokens, op->opt.routing.ep, strerror(-ret));
+	ret = check_busiest(op, ctx);
+	if (ret)
+		return ret;
 	op->ranks = calloc(op->routing.opt.ep, sizeof(*op->ranks));
 	op->ends = calloc(op->routing.opt.ep, sizeof(*op->ends));
 	if (!op->ranks || !op->ends)
@@ -219,12 +259,12 @@ static void sum_up(const struct cmx_operator *op, struct cmx_operator_result *re
 static int execute(struct cmx_operator *op, struct cmx_operator_result *result)
 {
 	uint32_t ep = op->routing.opt.ep;
-	uint64_t start = cmx_rig_host_ns();
+	uint64_t start = cmx_clock_ns();
 	int ret = make_ranks(op);
 
 	if (!ret)
 		ret = cmx_rig_finish(&op->rig, ep, op->ends, ep);
-	result->host_ns = cmx_rig_host_ns() - start;
+	result->host_ns = cmx_clock_ns() - start;
 	for (uint32_t rank = 0; rank < ep && !ret && op->opt.data; rank++)
 		ret = cmx_operator_data_check(op, rank, &result->checked);
 	if (!ret)
@@ -240,8 +280,10 @@ int cmx_operator_run(struct cmx_ctx *ctx, enum cmx_operator_kind kind,
 	int ret;
 
 	memset(result, 0, sizeof(*result));
-	if (!op)
+	if (!op) {
+		snprintf(result->error, sizeof(result->error), "no memory for the operator");
 		return -ENOMEM;
+	}
 	op->profile = profile;
 	op->opt = *opt;
 	op->kind = kind;

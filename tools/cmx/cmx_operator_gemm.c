@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cmx_clock.h"
 #include "cmx_rig.h"
 
 #define MAX_OPS		(1ull << 60)
@@ -30,7 +31,7 @@ static int measure(struct cmx_ctx *ctx, const struct cmx_cost *cost, int of_memo
 {
 	struct drm_cmx_info_entity die;
 	struct cmx_rig rig;
-	uint64_t start = cmx_rig_host_ns();
+	uint64_t start = cmx_clock_ns();
 	int ret = cmx_rig_open(&rig, ctx, 16);
 
 	if (!ret && cmx_entity_info(ctx, 0, &die))
@@ -45,7 +46,7 @@ static int measure(struct cmx_ctx *ctx, const struct cmx_cost *cost, int of_memo
 							 die.cube_rate[cost->op_class]));
 	result->ops = cost->cube_ops;
 	result->bytes = cost->mem_bytes;
-	result->host_ns = cmx_rig_host_ns() - start;
+	result->host_ns = cmx_clock_ns() - start;
 	memcpy(result->error, rig.error, sizeof(result->error));
 	cmx_rig_close(&rig);
 	return ret;

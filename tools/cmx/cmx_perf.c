@@ -40,33 +40,17 @@ static int usage(FILE *to, int status)
 	return status;
 }
 
-static bool parse(const char *text, uint64_t *value, char **end)
-{
-	errno = 0;
-	*value = strtoull(text, end, 10);
-	return *text >= '0' && *text <= '9' && !errno;
-}
-
-bool cmx_perf_number(const char *option, const char *text, uint64_t min, uint64_t max,
-		     uint64_t *value)
-{
-	char *end;
-
-	if (parse(text, value, &end) && !*end && *value >= min && *value <= max)
-		return true;
-	fprintf(stderr, "cmx perf: %s `%s' is not a number from %llu to %llu\n", option, text,
-		(unsigned long long)min, (unsigned long long)max);
-	return false;
-}
-
 bool cmx_perf_size(const char *option, const char *text, uint64_t min, uint64_t max,
 		   uint64_t *value)
 {
 	static const char units[] = "KMGT";
 	const char *unit;
+	bool good;
 	char *end;
-	bool good = parse(text, value, &end);
 
+	errno = 0;
+	*value = strtoull(text, &end, 10);
+	good = *text >= '0' && *text <= '9' && !errno;
 	if (good && *end) {
 		unit = strchr(units, *end);
 		good = unit && !end[1] &&
@@ -88,17 +72,6 @@ int cmx_perf_failed(const char *text)
 json_t *cmx_perf_real(double value)
 {
 	return json_real(round(value * 1000) / 1000);
-}
-
-int cmx_perf_print_json(json_t *root)
-{
-	int status = CMX_EXIT_OK;
-
-	if (!root || json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) ||
-	    putchar('\n') < 0 || fflush(stdout))
-		status = cmx_perf_failed("the output could not be written");
-	json_decref(root);
-	return status;
 }
 
 int cmx_perf_main(int argc, char **argv)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include <cmx/cmx.h>
+#include <cmx/fabric.h>
 
 struct cmx_perf_test {
 	const char *name;
@@ -25,28 +26,27 @@ int cmx_perf_collective_main(const struct cmx_perf_test *test, int argc, char **
 int cmx_perf_operator_main(const struct cmx_perf_test *test, int argc, char **argv);
 int cmx_perf_gemm_main(const struct cmx_perf_test *test, int argc, char **argv);
 
-/* Numbers of options: false with a text on standard error that names option, value, limits. */
-bool cmx_perf_number(const char *option, const char *text, uint64_t min, uint64_t max,
-		     uint64_t *value);
-/* The same with K, M, G for powers of 1024 behind it. */
+/*
+ * Bytes, with K, M, G, T for powers of 1024 behind the number: false with a text on standard
+ * error that names option, value, limits.
+ */
 bool cmx_perf_size(const char *option, const char *text, uint64_t min, uint64_t max,
 		   uint64_t *value);
 
-/* `0,4-7,node1,socket2': entities; none is left out or doubled. */
+/* `0,4-7,node1,socket2,n0.npu0.die0': entities; none is left out or doubled. */
 struct cmx_perf_list {
 	uint32_t *entities;
 	uint32_t count;
 };
 
-bool cmx_perf_entities(struct cmx_ctx *ctx, const char *option, const char *text,
-		       struct cmx_perf_list *list);
-/* `0-6' or `0,2' of UB planes, or `rdma', `vpc': a mask of queue creation. */
-bool cmx_perf_planes(const char *text, uint32_t *mask);
+/* False with a text on standard error; free @list->entities in either case. */
+bool cmx_perf_entities(const struct cmx_fabric_machine *machine, const char *option,
+		       const char *text, struct cmx_perf_list *list);
 
 /* Standard error; the exit status for failure. */
 int cmx_perf_failed(const char *text);
-/* Writes and frees; an exit status. */
-int cmx_perf_print_json(json_t *root);
+/* How results are printed as JSON. */
+#define CMX_PERF_JSON	(JSON_INDENT(2) | JSON_REAL_PRECISION(12))
 /* Decimals that are the same on every machine: 3 behind the point. */
 json_t *cmx_perf_real(double value);
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmx_clock.h"
 #include "cmx_operator_routing.h"
 #include "cmx_perf_transfer.h"
 
@@ -154,7 +155,7 @@ int cmx_collective_run(struct cmx_ctx *ctx, const struct cmx_collective_spec *sp
 		       struct cmx_collective_result *result)
 {
 	struct collective c = { .spec = spec };
-	uint64_t start = cmx_rig_host_ns();
+	uint64_t start = cmx_clock_ns();
 	int ret = 0;
 
 	memset(result, 0, sizeof(*result));
@@ -167,11 +168,13 @@ int cmx_collective_run(struct cmx_ctx *ctx, const struct cmx_collective_spec *sp
 	}
 	c.ranks = calloc(spec->count, sizeof(*c.ranks));
 	c.ends = calloc(spec->count, sizeof(*c.ends));
-	ret = c.ranks && c.ends ? execute(&c, ctx) : -ENOMEM;
+	ret = c.ranks && c.ends ? execute(&c, ctx) :
+				  cmx_rig_fail(&c.rig, -ENOMEM, "no memory for %u ranks",
+					       spec->count);
 	if (!ret)
 		sum_up(&c, result);
 	memcpy(result->error, c.rig.error, sizeof(result->error));
-	result->host_ns = cmx_rig_host_ns() - start;
+	result->host_ns = cmx_clock_ns() - start;
 	cmx_rig_close(&c.rig);
 	free(c.ranks);
 	free(c.ends);

@@ -1,123 +1,113 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Lists of entities and planes in options.
+ * Lists of entities in options.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmx_part.h"
 #include "cmx_perf.h"
 
-#define PLANE_RDMA	16
-#define PLANE_VPC	17
-#define MAX_PLANES	16
+/* What is being read, for the error texts. */
+struct reading {
+	const char *option;
+	const char *text;
+	const struct cmx_fabric_machine *machine;
+};
 
-/* A number or a range at *@text, up to a comma or the end. */
-static bool take_range(const char **text, unsigned long limit, unsigned long *first,
-		       unsigned long *last)
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* All of @text is a number or a range of them. */
+static bool take_range(const char *text, uint64_t limit, uint64_t *first, uint64_t *last)
 {
 	char *end;
 
-	if (**text < '0' || **text > '9')
+	if (!is_digit(*text))
 		return false;
-	errno = 0;
-	*first = strtoul(*text, &end, 10);
+	/* What is too large for it becomes the largest, which no machine has. */
+	*first = strtoull(text, &end, 10);
 	*last = *first;
 	if (*end == '-') {
-		if (end[1] < '0' || end[1] > '9')
+		if (!is_digit(end[1]))
 			return false;
-		*last = strtoul(end + 1, &end, 10);
+		*last = strtoull(end + 1, &end, 10);
 	}
-	if (errno || (*end && *end != ',') || *last < *first || *last >= limit)
-		return false;
-	*text = end;
-	return true;
+	return !*end && *first <= *last && *last < limit;
 }
 
-static bool append(struct cmx_perf_list *list, uint32_t max, uint32_t entity)
+static bool append(const struct reading *r, struct cmx_perf_list *list, uint32_t entity)
 {
 	for (uint32_t i = 0; i < list->count; i++) {
-		if (list->entities[i] == entity)
-			return false;
-	}
-	if (list->count == max)
+		if (list->entities[i] != entity)
+			continue;
+		fprintf(stderr, "cmx perf: %s `%s' has entity %u (%s) twice\n", r->option, r->text,
+			entity, cmx_part_entity(r->machine, entity).text);
 		return false;
+	}
 	list->entities[list->count++] = entity;
 	return true;
 }
 
-/* `nodeN': its dies; `socketN': the N-th socket; else entities by number. */
-static bool take_item(const struct drm_cmx_info_device *d, const char **text,
-		      struct cmx_perf_list *list)
+static bool unreadable(const struct reading *r, const char *item)
 {
-	uint32_t dies = d->num_dies / d->num_nodes, base = 0, each = 1;
-	unsigned long limit = d->num_entities, first, last;
+	const struct cmx_fabric_machine *m = r->machine;
 
-	if (!strncmp(*text, "node", 4)) {
-		*text += 4;
-		limit = d->num_nodes;
-		each = dies;
-	} else if (!strncmp(*text, "socket", 6)) {
-		*text += 6;
-		limit = d->num_sockets;
-		base = d->num_dies;
+	fprintf(stderr,
+		"cmx perf: %s `%s': `%s' is not entities below %u (0, 4-7), nodes below %u "
+		"(node0), sockets below %u (socket0), n0.npu0.die0 or n0.socket0\n",
+		r->option, r->text, item, m->num_entities, m->nodes,
+		m->num_entities - m->num_dies);
+	return false;
+}
+
+/* `nodeN': its dies; `socketN': the N-th socket; a part's name; else entities by number. */
+static bool take_item(const struct reading *r, const char *item, struct cmx_perf_list *list)
+{
+	const struct cmx_fabric_machine *m = r->machine;
+	uint32_t base = 0, each = 1, entity;
+	uint64_t limit = m->num_entities, first, last;
+	const char *range = item;
+
+	if (*item == 'n' && is_digit(item[1]))
+		return !cmx_part_parse_entity("perf", m, item, &entity) && append(r, list, entity);
+	if (!strncmp(item, "node", 4)) {
+		range += 4;
+		limit = m->nodes;
+		each = m->num_dies / m->nodes;
+	} else if (!strncmp(item, "socket", 6)) {
+		range += 6;
+		limit = m->num_entities - m->num_dies;
+		base = m->num_dies;
 	}
-	if (!take_range(text, limit, &first, &last))
-		return false;
-	for (unsigned long i = first * each; i < (last + 1) * each; i++) {
-		if (!append(list, d->num_entities, base + (uint32_t)i))
+	if (!take_range(range, limit, &first, &last))
+		return unreadable(r, item);
+	for (uint64_t i = first * each; i < (last + 1) * each; i++) {
+		if (!append(r, list, base + (uint32_t)i))
 			return false;
 	}
 	return true;
 }
 
-bool cmx_perf_entities(struct cmx_ctx *ctx, const char *option, const char *text,
-		       struct cmx_perf_list *list)
+bool cmx_perf_entities(const struct cmx_fabric_machine *machine, const char *option,
+		       const char *text, struct cmx_perf_list *list)
 {
-	const struct drm_cmx_info_device *d = cmx_device(ctx);
-	const char *at = text;
+	const struct reading r = { option, text, machine };
+	char *copy = strdup(text), *rest = copy, *item;
 	bool good = true;
 
 	list->count = 0;
-	list->entities = calloc(d->num_entities, sizeof(*list->entities));
-	if (!list->entities) {
+	/* As many as there can be: none is in it twice. */
+	list->entities = calloc(machine->num_entities, sizeof(*list->entities));
+	if (!list->entities || !copy) {
+		free(copy);
 		cmx_perf_failed("no memory for a list of entities");
 		return false;
 	}
-	do {
-		at += at > text && *at == ',';
-		good = take_item(d, &at, list);
-	} while (good && *at);
-	if (!good)
-		fprintf(stderr,
-			"cmx perf: %s `%s' is not a list of entities below %u (0,4-7), "
-			"nodes below %u (node0) or sockets below %u (socket0), each once\n",
-			option, text, d->num_entities, d->num_nodes, d->num_sockets);
-	return good;
-}
-
-bool cmx_perf_planes(const char *text, uint32_t *mask)
-{
-	const char *at = text;
-	unsigned long first, last;
-	bool good = true;
-
-	*mask = 0;
-	if (!strcmp(text, "rdma"))
-		*mask = 1u << PLANE_RDMA;
-	else if (!strcmp(text, "vpc"))
-		*mask = 1u << PLANE_VPC;
-	if (*mask)
-		return true;
-	do {
-		at += at > text && *at == ',';
-		good = take_range(&at, MAX_PLANES, &first, &last);
-		for (unsigned long i = first; good && i <= last; i++)
-			*mask |= 1u << i;
-	} while (good && *at);
-	if (!good)
-		fprintf(stderr,
-			"cmx perf: --planes `%s' is not planes below %d (0,2-3), rdma or vpc\n",
-			text, MAX_PLANES);
+	while (good && (item = strsep(&rest, ",")))
+		good = take_item(&r, item, list);
+	free(copy);
 	return good;
 }

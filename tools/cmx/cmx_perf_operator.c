@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmx_argument.h"
 #include "cmx_command.h"
+#include "cmx_json_output.h"
 #include "cmx_operator.h"
 #include "cmx_operator_gemm.h"
 #include "cmx_perf.h"
@@ -54,7 +56,7 @@ static bool take_u32(const char *option, const char *text, uint32_t min, uint32_
 {
 	uint64_t value;
 
-	if (!cmx_perf_number(option, text, min, max, &value))
+	if (cmx_argument_number("perf", option, text, min, max, &value))
 		return false;
 	*to = (uint32_t)value;
 	return true;
@@ -74,7 +76,7 @@ static bool take_option(struct operator_options *o, int c)
 	case 'r':
 		return parse_routing(optarg, &r->balanced);
 	case 's':
-		return cmx_perf_number("--seed", optarg, 0, UINT64_MAX, &r->seed);
+		return !cmx_argument_number("perf", "--seed", optarg, 0, UINT64_MAX, &r->seed);
 	case 'T':
 		return take_u32("--threads", optarg, 1, 64, &o->run.threads);
 	case 'l':
@@ -145,12 +147,12 @@ static int print_operator_json(const char *test, const struct operator_options *
 			       const struct cmx_operator_result *r)
 {
 	const struct cmx_routing_options *route = &o->run.routing;
-	json_t *root = json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:s, s:I, s:b}",
+	json_t *root = json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:s, s:o, s:b}",
 				 "test", test, "lib", lib->name, "ep", route->ep,
 				 "tokens", route->tokens, "topk", route->topk,
 				 "experts", r->experts,
 				 "routing", route->balanced ? "balanced" : "random",
-				 "seed", (json_int_t)route->seed, "data", o->run.data);
+				 "seed", cmx_json_number(route->seed), "data", o->run.data);
 
 	json_object_set_new(root, "us", cmx_perf_real(us(r->mean_ps)));
 	json_object_set_new(root, "gbps", cmx_perf_real(published_gbps(r)));
@@ -161,7 +163,7 @@ static int print_operator_json(const char *test, const struct operator_options *
 	json_object_set_new(root, "checked", json_integer((json_int_t)r->checked));
 	json_object_set_new(root, "extrapolated", json_boolean(r->extrapolated));
 	json_object_set_new(root, "host_ms", cmx_perf_real((double)r->host_ns / 1e6));
-	return cmx_perf_print_json(root);
+	return cmx_json_print("perf", root, CMX_PERF_JSON);
 }
 
 static int print_operator_text(const char *test, const struct operator_options *o,
@@ -265,8 +267,9 @@ static int parse_gemm(int argc, char **argv, struct gemm_options *o)
 		o->json |= c == 'j';
 		o->device = c == 'd' ? optarg : o->device;
 		for (int i = 0; i < 4; i++) {
-			if (numbers[i].c == c && !cmx_perf_number(numbers[i].name, optarg, 1,
-								  1 << 24, numbers[i].value))
+			if (numbers[i].c == c &&
+			    cmx_argument_number("perf", numbers[i].name, optarg, 1, 1 << 24,
+						numbers[i].value))
 				return CMX_EXIT_USAGE;
 		}
 	}
@@ -286,6 +289,7 @@ static int print_gemm(const struct gemm_options *o, const struct cmx_gemm_result
 {
 	const struct cmx_gemm_shape *s = &o->shape;
 	bool beyond = gemm_extrapolated(s);
+	json_t *root;
 
 	if (!o->json) {
 		printf("gemm: %llu groups of %llu x %llu x %llu, INT8: virtual %.2f us, "
@@ -296,15 +300,13 @@ static int print_gemm(const struct gemm_options *o, const struct cmx_gemm_result
 		printf("  host    %.1f ms\n", (double)r->host_ns / 1e6);
 		return CMX_EXIT_OK;
 	}
-	return cmx_perf_print_json(json_pack("{s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:b, s:o}",
-					     "test", "gemm",
-					     "groups", (json_int_t)s->groups,
-					     "m", (json_int_t)s->m, "n", (json_int_t)s->n,
-					     "k", (json_int_t)s->k,
-					     "us", cmx_perf_real(us(r->time_ps)),
-					     "util_pct", cmx_perf_real(r->util_pct),
-					     "extrapolated", beyond,
-					     "host_ms", cmx_perf_real((double)r->host_ns / 1e6)));
+	root = json_pack("{s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:b, s:o}", "test", "gemm",
+			 "groups", (json_int_t)s->groups, "m", (json_int_t)s->m,
+			 "n", (json_int_t)s->n, "k", (json_int_t)s->k,
+			 "us", cmx_perf_real(us(r->time_ps)),
+			 "util_pct", cmx_perf_real(r->util_pct), "extrapolated", beyond,
+			 "host_ms", cmx_perf_real((double)r->host_ns / 1e6));
+	return cmx_json_print("perf", root, CMX_PERF_JSON);
 }
 
 int cmx_perf_gemm_main(const struct cmx_perf_test *test, int argc, char **argv)

@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmx_argument.h"
 #include "cmx_command.h"
+#include "cmx_json_output.h"
+#include "cmx_part.h"
 #include "cmx_perf.h"
 #include "cmx_perf_transfer.h"
 
@@ -21,15 +24,17 @@ struct table_options {
 	const char *from, *to;
 	const char *device;
 	const char *lib_name;
+	const char *planes_text;
 	uint64_t size;		/* 0: all */
 	uint64_t iterations;
-	uint32_t planes;
 	bool collective;
 	bool time_only;
 	bool json;
 	/* Made of the above. */
 	struct cmx_ctx *ctx;
+	struct cmx_fabric_machine machine;
 	struct cmx_libprofile lib;
+	uint32_t planes;	/* a mask; 0: all of UB */
 	struct cmx_perf_list from_list, to_list;
 	json_t *rows;
 };
@@ -39,10 +44,10 @@ static int usage(FILE *to, const struct table_options *o, int status)
 	fprintf(to, "usage: cmx perf %s --from LIST %s[OPTIONS]\n\n", o->test->name,
 		o->collective ? "" : "--to LIST ");
 	if (o->collective)
-		fprintf(to, "  -f, --from LIST     ranks: 0,4-7, nodes node0, sockets socket2\n"
+		fprintf(to, "  -f, --from LIST     ranks: 0,4-7, node0, socket2, n0.npu1.die0\n"
 			    "  -s, --size BYTES    from each rank to each (default 1M)\n");
 	else
-		fprintf(to, "  -f, --from LIST     that work: 0,4-7, nodes node0, sockets socket2\n"
+		fprintf(to, "  -f, --from LIST     that work: 0,4-7, node0, socket2, n0.npu1.die0\n"
 			    "  -t, --to LIST       whose memory it is: as many, or one side is one\n"
 			    "  -s, --size BYTES    of an operation (default 1M)\n"
 			    "  -n, --iterations N  of each flow (default: by size)\n");
@@ -68,12 +73,14 @@ static bool take_option(struct table_options *o, int c)
 	case 's':
 		return cmx_perf_size("--size", optarg, 1, MAX_SIZE, &o->size);
 	case 'n':
-		return cmx_perf_number("--iterations", optarg, 1, 1 << 20, &o->iterations);
+		return !cmx_argument_number("perf", "--iterations", optarg, 1, 1 << 20,
+					    &o->iterations);
 	case 'a':
 		o->size = 0;
 		return true;
 	case 'p':
-		return cmx_perf_planes(optarg, &o->planes);
+		o->planes_text = optarg;
+		return true;
 	case 'l':
 		o->lib_name = optarg;
 		return true;
@@ -143,12 +150,27 @@ static bool stretch(struct cmx_perf_list *list, uint32_t count)
 	return true;
 }
 
+/* What lists of parts are about. Returns an exit status. */
+static int learn_machine(struct table_options *o)
+{
+	struct cmx_fabric *fabric = NULL;
+	int status = CMX_EXIT_OK;
+
+	if (cmx_fabric_open(&fabric) || cmx_fabric_get_machine(fabric, &o->machine))
+		status = cmx_perf_failed(cmx_last_error()->text);
+	cmx_fabric_close(fabric);
+	return status;
+}
+
 /* Returns an exit status. */
 static int make_lists(struct table_options *o)
 {
 	uint32_t n, m;
 
-	if (!cmx_perf_entities(o->ctx, "--from", o->from, &o->from_list))
+	if (o->planes_text &&
+	    cmx_part_parse_planes("perf", &o->machine, o->planes_text, &o->planes))
+		return CMX_EXIT_USAGE;
+	if (!cmx_perf_entities(&o->machine, "--from", o->from, &o->from_list))
 		return CMX_EXIT_USAGE;
 	n = o->from_list.count;
 	if (o->collective) {
@@ -157,7 +179,7 @@ static int make_lists(struct table_options *o)
 		fprintf(stderr, "cmx perf: --from has %u rank, at least 2 are needed\n", n);
 		return CMX_EXIT_USAGE;
 	}
-	if (!cmx_perf_entities(o->ctx, "--to", o->to, &o->to_list))
+	if (!cmx_perf_entities(&o->machine, "--to", o->to, &o->to_list))
 		return CMX_EXIT_USAGE;
 	m = o->to_list.count;
 	if (n != m && n != 1 && m != 1) {
@@ -273,15 +295,18 @@ static json_t *head_json(struct table_options *o)
 				 o->collective ? "ranks" : "flows", (int)o->from_list.count,
 				 "planes", (int)o->planes);
 
-	json_object_set(root, "rows", o->rows);
+	if (root)
+		json_object_set(root, "rows", o->rows);
 	return root;
 }
 
 static int run(struct table_options *o)
 {
 	uint64_t first = o->size ? o->size : MIN_SIZE, last = o->size ? o->size : MAX_ALL_SIZE;
-	int status = make_lists(o);
+	int status = learn_machine(o);
 
+	if (!status)
+		status = make_lists(o);
 	if (status)
 		return status;
 	if (!o->collective && o->test->which == CMX_TRANSFER_ATOMIC) {
@@ -292,7 +317,7 @@ static int run(struct table_options *o)
 	for (uint64_t size = first; size <= last && !status; size *= 2)
 		status = o->collective ? run_collective(o, size) : run_transfer(o, size);
 	if (!status && o->json)
-		status = cmx_perf_print_json(head_json(o));
+		status = cmx_json_print("perf", head_json(o), CMX_PERF_JSON);
 	return status;
 }
 

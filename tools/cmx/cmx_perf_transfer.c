@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmx_clock.h"
 #include "cmx_operator_routing.h"
 
 #define WORD		8u
@@ -190,7 +191,6 @@ static int phase(struct transfer *t, struct cmx_ctx *ctx, uint32_t rounds, uint3
 	if (!ret)
 		ret = check(t, rounds);
 	result->extrapolated |= t->rig.extrapolated;
-	memcpy(result->error, t->rig.error, sizeof(result->error));
 	cmx_rig_close(&t->rig);
 	return ret;
 }
@@ -260,7 +260,7 @@ int cmx_transfer_run(struct cmx_ctx *ctx, const struct cmx_transfer_spec *spec,
 		     struct cmx_transfer_result *result)
 {
 	struct transfer t = { .spec = spec, .num_dies = cmx_device(ctx)->num_dies };
-	uint64_t start = cmx_rig_host_ns();
+	uint64_t start = cmx_clock_ns();
 	int ret;
 
 	memset(result, 0, sizeof(*result));
@@ -273,8 +273,9 @@ int cmx_transfer_run(struct cmx_ctx *ctx, const struct cmx_transfer_spec *spec,
 	if (t.flows && t.ends)
 		ret = measure(&t, ctx, result);
 	else
-		ret = -ENOMEM;
-	result->host_ns = cmx_rig_host_ns() - start;
+		ret = cmx_rig_fail(&t.rig, -ENOMEM, "no memory for %u flows", spec->flows);
+	memcpy(result->error, t.rig.error, sizeof(result->error));
+	result->host_ns = cmx_clock_ns() - start;
 	free(t.flows);
 	free(t.ends);
 	return ret;

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cmx_stop.h"
 
@@ -205,12 +204,4 @@ int cmx_rig_finish(struct cmx_rig *rig, uint32_t n, uint64_t *ends, uint32_t num
 			ret = take(rig, ends, num_ends);
 	}
 	return ret;
-}
-
-uint64_t cmx_rig_host_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }

@@ -48,7 +48,4 @@ int cmx_rig_delay(struct cmx_rig *rig, struct cmx_queue *queue, uint64_t ps, uin
  */
 int cmx_rig_finish(struct cmx_rig *rig, uint32_t n, uint64_t *ends, uint32_t num_ends);
 
-/* Host time in ns. */
-uint64_t cmx_rig_host_ns(void);
-
 #endif

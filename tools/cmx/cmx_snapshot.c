@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "cmx_clock.h"
 
 /* Times to read everything again when a part changed meanwhile. */
 #define TRIES	4
@@ -51,14 +52,6 @@ static bool has_shape(const struct cmx_snapshot *s, const struct cmx_fabric_mach
 	       (!s->links || counts[2] == (int)now->num_links);
 }
 
-static uint64_t host_clock(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
-}
-
 /* 2: all of one moment; 1: a part changed meanwhile; 0: the machine did; -1: an error. */
 static int read_once(struct cmx_fabric *fabric, uint32_t what, struct cmx_snapshot *s)
 {
@@ -68,7 +61,7 @@ static int read_once(struct cmx_fabric *fabric, uint32_t what, struct cmx_snapsh
 	if (cmx_fabric_get_machine(fabric, &s->machine) || read_lists(fabric, what, s, counts) ||
 	    cmx_fabric_get_machine(fabric, &after))
 		return -1;
-	s->host_ns = host_clock();
+	s->host_ns = cmx_clock_ns();
 	if (!has_shape(s, &after, counts))
 		return 0;
 	ret = after.generation == s->machine.generation ? 2 : 1;

@@ -6,24 +6,25 @@
 #include <stddef.h>
 #include <time.h>
 
-#define PATIENCE_S	2
+#include "cmx_clock.h"
+
+#define PATIENCE_MS	2000
 
 static const int signals[] = { SIGINT, SIGTERM, SIGQUIT, SIGHUP };
 
 #define NUM_SIGNALS	(sizeof(signals) / sizeof(signals[0]))
 
 static volatile sig_atomic_t stopped;
-static time_t stopped_at;
+static uint64_t stopped_at;
 
 static void on_signal(int sig)
 {
-	struct timespec now;
+	uint64_t now = cmx_clock_ms();
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
 	if (!stopped) {
-		stopped_at = now.tv_sec;
+		stopped_at = now;
 		stopped = 1;
-	} else if (now.tv_sec > stopped_at + PATIENCE_S) {
+	} else if (now >= stopped_at + PATIENCE_MS) {
 		signal(sig, SIG_DFL);
 		raise(sig);
 	}

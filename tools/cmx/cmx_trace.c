@@ -14,12 +14,14 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmx/cmx.h>
 
+#include "cmx_argument.h"
+#include "cmx_clock.h"
 #include "cmx_command.h"
+#include "cmx_json_output.h"
 #include "cmx_output_file.h"
 #include "cmx_stop.h"
 #include "cmx_trace_chrome.h"
@@ -32,7 +34,8 @@
 
 struct trace_options {
 	const char *out;
-	double duration;
+	/* 0: no limit. */
+	uint64_t duration_ms;
 	uint32_t buffer_kb;
 	bool host;
 	bool json;
@@ -65,30 +68,14 @@ static int usage(FILE *to, int status)
 	return status;
 }
 
-static int parse_duration(const char *text, double *seconds)
-{
-	char *end;
-
-	*seconds = strtod(text, &end);
-	if (end != text && !*end && *seconds > 0 && *seconds <= 1e6)
-		return 0;
-	fprintf(stderr, "cmx trace: --duration `%s' is not a number of seconds up to 1000000\n",
-		text);
-	return -1;
-}
-
 static int parse_buffer(const char *text, uint32_t *kb)
 {
-	char *end;
-	unsigned long value = strtoul(text, &end, 10);
+	uint64_t value;
 
-	if (*text >= '0' && *text <= '9' && !*end && value >= 4 && value <= MAX_BUFFER) {
-		*kb = (uint32_t)value;
-		return 0;
-	}
-	fprintf(stderr, "cmx trace: --buffer `%s' is not a number from 4 to %u\n", text,
-		MAX_BUFFER);
-	return -1;
+	if (cmx_argument_number("trace", "--buffer", text, 4, MAX_BUFFER, &value))
+		return -1;
+	*kb = (uint32_t)value;
+	return 0;
 }
 
 /* Returns an exit status, or -1 to go on. */
@@ -111,7 +98,8 @@ static int parse_options(int argc, char **argv, struct trace_options *options)
 			options->out = optarg;
 			break;
 		case 'd':
-			if (parse_duration(optarg, &options->duration))
+			if (cmx_argument_seconds("trace", "--duration", optarg,
+						 &options->duration_ms))
 				return CMX_EXIT_USAGE;
 			break;
 		case 'H':
@@ -218,19 +206,11 @@ static void finish_command(struct tracee *tracee, bool kill_it)
 	tracee->pid = 0;
 }
 
-static double now_s(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
-
 /* Until the command ended, the time is over or somebody said so. */
 static int record(const struct trace_options *options, const struct cmx_trace_session *session,
 		  struct cmx_trace_log *log, const struct tracee *tracee)
 {
-	double end = now_s() + options->duration;
+	uint64_t end = cmx_clock_ms() + options->duration_ms;
 	struct pollfd fd = { .fd = tracee->fd, .events = POLLIN };
 	bool told = false;
 	int ret;
@@ -241,7 +221,7 @@ static int record(const struct trace_options *options, const struct cmx_trace_se
 			return ret;
 		if (poll(&fd, 1, ret ? 0 : PAUSE_MS) > 0 && fd.revents)
 			return 0;
-		if (options->duration > 0 && now_s() >= end)
+		if (options->duration_ms && cmx_clock_ms() >= end)
 			return 0;
 		if (!cmx_stopped())
 			continue;
@@ -319,35 +299,28 @@ static int write_scene(const struct trace_options *options, const struct cmx_tra
 	return ret;
 }
 
+/* Returns an exit status. */
 static int print_json(const struct trace_options *options, const struct cmx_trace_summary *sum,
 		      const struct tracee *tracee)
 {
-	json_t *root = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-				 "s:i}",
-				 "out", options->out,
-				 "clock", options->host ? "host" : "virtual",
-				 "events", (json_int_t)sum->events,
-				 "commands", (json_int_t)sum->commands,
-				 "unfinished", (json_int_t)sum->unfinished,
-				 "failed", (json_int_t)sum->failed,
-				 "waits", (json_int_t)sum->waits,
-				 "transfers", (json_int_t)sum->transfers,
-				 "flows", (json_int_t)sum->flows,
-				 "bytes", (json_int_t)sum->bytes,
-				 "unplaced", (json_int_t)sum->unplaced,
-				 "lost", (json_int_t)sum->lost,
-				 "timelines", (int)sum->timelines);
-	int ret = -1;
+	json_t *root = json_object();
 
-	if (root && options->command)
+	cmx_json_set_text(root, "out", options->out);
+	cmx_json_set_text(root, "clock", options->host ? "host" : "virtual");
+	cmx_json_set(root, "events", sum->events);
+	cmx_json_set(root, "commands", sum->commands);
+	cmx_json_set(root, "unfinished", sum->unfinished);
+	cmx_json_set(root, "failed", sum->failed);
+	cmx_json_set(root, "waits", sum->waits);
+	cmx_json_set(root, "transfers", sum->transfers);
+	cmx_json_set(root, "flows", sum->flows);
+	cmx_json_set(root, "bytes", sum->bytes);
+	cmx_json_set(root, "unplaced", sum->unplaced);
+	cmx_json_set(root, "lost", sum->lost);
+	cmx_json_set(root, "timelines", sum->timelines);
+	if (options->command)
 		json_object_set_new(root, "status", json_integer(tracee->status));
-	if (root && !json_dumpf(root, stdout, JSON_INDENT(2)) && putchar('\n') > 0 &&
-	    !fflush(stdout))
-		ret = 0;
-	else
-		fprintf(stderr, "cmx trace: the output could not be written\n");
-	json_decref(root);
-	return ret;
+	return cmx_json_print("trace", root, JSON_INDENT(2));
 }
 
 static void print_text(const struct trace_options *options, const struct cmx_trace_summary *sum)

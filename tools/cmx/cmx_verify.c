@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmx_argument.h"
 #include "cmx_command.h"
+#include "cmx_json_output.h"
 #include "cmx_perf.h"
 #include "cmx_stop.h"
 
@@ -36,7 +38,8 @@ static int usage(FILE *to, int status)
 		"                        `none': compare with none\n"
 		"  -o, --only TEXT       only rows whose id has TEXT in it\n"
 		"  -q, --quick           do not look for the constants behind a missed prediction\n"
-		"  -s, --sensitivity ID  only show which constants row ID depends on\n"
+		"  -s, --sensitivity ID  only show which constants row ID depends on; loads changed\n"
+		"                        profiles into the machine, and at last its own\n"
 		"  -T, --threads N       that execute launches, 1 to 64 (default 1)\n"
 		"  -d, --device PATH     device node; else $CMX_DEVICE, else the first one\n");
 	return status;
@@ -65,7 +68,8 @@ static int parse(int argc, char **argv, struct verify_options *o)
 			return usage(stdout, CMX_EXIT_OK);
 		if (c == '?')
 			return usage(stderr, CMX_EXIT_USAGE);
-		if (c == 'T' && !cmx_perf_number("--threads", optarg, 1, 64, &value))
+		if (c == 'T' &&
+		    cmx_argument_number("verify", "--threads", optarg, 1, 64, &value))
 			return CMX_EXIT_USAGE;
 		if (c == 'T')
 			o->run.threads = (uint32_t)value;
@@ -180,7 +184,7 @@ static int judge(struct verify_options *o, const struct cmx_verify_result *resul
 			continue;
 		}
 		fprintf(to, "missed prediction: %s, by %.3f %%\n", row->id, results[i].error_pct);
-		if (!o->quick && cmx_verify_sensitivity(&o->run, row, to))
+		if (!o->quick && cmx_verify_sensitivity(&o->run, row, false, to))
 			status = failed(o->run.error);
 	}
 	return status;
@@ -196,9 +200,10 @@ static int compare(const struct verify_options *o, const json_t *table)
 		return CMX_EXIT_OK;
 	if (!against) {
 		if (cmx_libprofile_data("tests/verify", "expected.json", path, sizeof(path))) {
-			fprintf(stderr, "cmx verify: no committed table comes with this command; "
-				"name one with --against\n");
-			return CMX_EXIT_OK;
+			fprintf(stderr, "cmx verify: the committed table, "
+				"tests/verify/expected.json, is not where this command is from; "
+				"name one with --against, or none\n");
+			return CMX_EXIT_FAILED;
 		}
 		against = path;
 	}
@@ -222,8 +227,8 @@ static int run_table(struct verify_options *o)
 		status = CMX_EXIT_USAGE;
 	}
 	if (!status) {
-		if (o->json && cmx_perf_print_json(json_incref(table)))
-			status = CMX_EXIT_FAILED;
+		if (o->json)
+			status = cmx_json_print("verify", json_incref(table), CMX_PERF_JSON);
 		if (o->write && cmx_verify_write(o->write, table))
 			status = CMX_EXIT_FAILED;
 		other = compare(o, table);
@@ -241,9 +246,11 @@ static int run_sensitivity(struct verify_options *o)
 	for (uint32_t i = 0; i < cmx_verify_num_rows; i++) {
 		if (strcmp(cmx_verify_rows[i].id, o->sensitivity))
 			continue;
-		if (cmx_verify_sensitivity(&o->run, &cmx_verify_rows[i], stdout))
-			return failed(o->run.error);
-		return CMX_EXIT_OK;
+		if (!cmx_verify_sensitivity(&o->run, &cmx_verify_rows[i], true, stdout))
+			return CMX_EXIT_OK;
+		failed(o->run.error);
+		/* More than that a signal came. */
+		return cmx_stopped() && !o->run.changed ? CMX_EXIT_STOPPED : CMX_EXIT_FAILED;
 	}
 	fprintf(stderr, "cmx verify: --sensitivity: there is no row `%s'\n", o->sensitivity);
 	return CMX_EXIT_USAGE;

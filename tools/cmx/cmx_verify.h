@@ -33,7 +33,8 @@ struct cmx_verify_run {
 	uint32_t threads;
 	struct cmx_ctx *ctx;
 	struct cmx_libprofile *libs;	/* by enum cmx_verify_lib */
-	char error[700];
+	bool changed;		/* the machine was left with another profile than it had */
+	char error[900];
 };
 
 enum cmx_verify_lib {
@@ -85,10 +86,11 @@ int cmx_verify_write(const char *path, const json_t *table);
 int cmx_verify_compare(const char *path, const json_t *table, bool whole);
 
 /*
- * Prints the constants that change @row's result most, from runs with each of them 1 % larger.
- * Constants of the machine need its profile to be loaded anew: @run is closed meanwhile.
+ * Prints the constants that change @row's result most, from runs with each of them 1 % larger:
+ * the library's, and with @machine also the machine's. These need its profile to be loaded
+ * anew: @run is closed meanwhile.
  */
 int cmx_verify_sensitivity(struct cmx_verify_run *run, const struct cmx_verify_row *row,
-			   FILE *to);
+			   bool machine, FILE *to);
 
 #endif

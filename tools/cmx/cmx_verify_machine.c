@@ -4,11 +4,16 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmx/fabric.h>
 #include <cmx/profile.h>
 
+#include "cmx_clock.h"
 #include "cmx_verify_priv.h"
+
+#define PATIENCE_MS	5000
+#define PAUSE_MS	50
 
 struct machine_trial {
 	struct cmx_verify_run *run;
@@ -17,7 +22,7 @@ struct machine_trial {
 	struct cmx_fabric *fabric;
 	struct cmx_profile *profile;
 	uint32_t nodes;
-	bool loaded;		/* another profile than at the start */
+	const char *loaded;	/* constant that is not as at the start, or NULL */
 };
 
 static void note(struct machine_trial *t, const char *why)
@@ -63,7 +68,7 @@ static int measure_with(struct machine_trial *t, const struct cmx_profile_consta
 		note(t, cmx_last_error()->text);
 		return ret;
 	}
-	t->loaded = true;
+	t->loaded = c->name;
 	ret = cmx_verify_open(t->run);
 	if (!ret)
 		ret = t->row->measure(t->run, t->row, result);
@@ -101,15 +106,32 @@ static int try_all(struct machine_trial *t)
 	return ret;
 }
 
+/* Who opened the device meanwhile may only want to look at it. */
+static int load_patiently(struct machine_trial *t)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000L };
+	uint64_t end = cmx_clock_ms() + PATIENCE_MS;
+	int ret = cmx_profile_load(t->fabric, t->profile, t->nodes);
+
+	while (ret == -EBUSY && cmx_clock_ms() < end) {
+		nanosleep(&pause, NULL);
+		ret = cmx_profile_load(t->fabric, t->profile, t->nodes);
+	}
+	return ret;
+}
+
 /* As it was at the start, whatever happened in between. */
 static int put_back(struct machine_trial *t)
 {
-	int ret = t->loaded ? cmx_profile_load(t->fabric, t->profile, t->nodes) : 0;
+	int ret = t->loaded ? load_patiently(t) : 0;
 
 	if (!ret)
 		return cmx_verify_open(t->run);
+	t->run->changed = true;
 	snprintf(t->run->error, sizeof(t->run->error),
-		 "the machine's profile could not be restored: %s", cmx_last_error()->text);
+		 "THE MACHINE HAS CHANGED CONSTANTS (`%s' is larger than it was): its own profile "
+		 "could not be loaded again: %s; do so with `cmx profile load'",
+		 t->loaded, cmx_last_error()->text);
 	return ret;
 }
 

@@ -75,7 +75,8 @@ static void print(struct cmx_sensitivity *s, const struct cmx_verify_row *row, F
 		fprintf(to, "  %s\n", s->note);
 }
 
-int cmx_verify_sensitivity(struct cmx_verify_run *run, const struct cmx_verify_row *row, FILE *to)
+int cmx_verify_sensitivity(struct cmx_verify_run *run, const struct cmx_verify_row *row,
+			   bool machine, FILE *to)
 {
 	struct cmx_sensitivity *s = calloc(1, sizeof(*s));
 	int ret;
@@ -87,8 +88,11 @@ int cmx_verify_sensitivity(struct cmx_verify_run *run, const struct cmx_verify_r
 	ret = row->measure(run, row, &s->base);
 	if (!ret)
 		ret = try_lib(run, row, s);
-	if (!ret)
+	if (!ret && machine)
 		ret = cmx_sensitivity_try_machine(run, row, s);
+	else if (!ret)
+		snprintf(s->note, sizeof(s->note),
+			 "for constants of the machine: cmx verify --sensitivity %s", row->id);
 	if (!ret)
 		print(s, row, to);
 	free(s);

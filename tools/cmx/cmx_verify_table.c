@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "cmx_output_file.h"
+#include "cmx_perf.h"
 #include "cmx_verify.h"
-
-#define FORMAT	(JSON_INDENT(2) | JSON_REAL_PRECISION(12))
 
 const char *cmx_verify_kind_name(enum cmx_verify_kind kind)
 {
@@ -41,7 +40,7 @@ int cmx_verify_write(const char *path, const json_t *table)
 	struct cmx_output_file out;
 	int ret = cmx_output_open(&out, path);
 
-	if (!ret && (json_dumpf(table, out.f, FORMAT) || fputc('\n', out.f) == EOF))
+	if (!ret && (json_dumpf(table, out.f, CMX_PERF_JSON) || fputc('\n', out.f) == EOF))
 		ret = -EIO;
 	if (!ret)
 		ret = cmx_output_commit(&out);

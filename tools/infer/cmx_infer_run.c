@@ -5,10 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cmx_chat.h"
+#include "cmx_clock.h"
 #include "cmx_detokenizer.h"
 #include "cmx_forward.h"
 #include "cmx_infer.h"
@@ -42,10 +42,7 @@ struct session {
 
 static double host_now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+	return (double)cmx_clock_ns() / 1e9;
 }
 
 /* Rewritten in place on a terminal, one line per phase elsewhere. */
