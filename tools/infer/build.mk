@@ -18,6 +18,10 @@ ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine)),)
 INFER_LEVELS += sse2 avx2
 endif
 INFER_LEVEL_scalar := -DCMX_LEVEL=0
+ifeq ($(SAN),1)
+# Inlined, the checks of sixteen lanes at every step take the compiler minutes.
+INFER_LEVEL_scalar += -fno-inline
+endif
 INFER_LEVEL_sse2 := -DCMX_LEVEL=1
 INFER_LEVEL_avx2 := -DCMX_LEVEL=2 -mavx2
 INFER_FP := -ffp-contract=off -fno-math-errno
