@@ -14,8 +14,12 @@
 enum tinymoe_type {
 	TINYMOE_F32 = 0,
 	TINYMOE_F16 = 1,
+	TINYMOE_Q4_0 = 2,
 	TINYMOE_Q8_0 = 8,
+	TINYMOE_Q4_K = 12,
+	TINYMOE_Q6_K = 14,
 	TINYMOE_BF16 = 30,
+	TINYMOE_FP8 = 256,	/* E4M3; in folders, with a scale for each 128 x 128 */
 };
 
 struct tinymoe_preset {
@@ -67,8 +71,42 @@ void tinymoe_values_init(struct tinymoe_values *v, const struct tinymoe_preset *
 			 const struct tinymoe_tensor *t, uint64_t seed);
 float tinymoe_value(struct tinymoe_values *v, uint64_t i);
 
+/* The most values a block of any type has; rows of other lengths take a plainer type. */
+#define TINYMOE_BLOCK		256u
+#define TINYMOE_FP8_BLOCK	128u
+
+const char *tinymoe_type_name(enum tinymoe_type type);
+/* What tensor @t of a GGUF file of @type is stored as. */
+enum tinymoe_type tinymoe_type_of(const struct tinymoe_tensor *t, enum tinymoe_type type);
+/* The same in a Hugging Face folder. */
+enum tinymoe_type tinymoe_hf_type_of(const struct tinymoe_tensor *t, enum tinymoe_type type);
+uint64_t tinymoe_bytes(enum tinymoe_type type, uint64_t n);
+/* @n values in whole blocks, at most TINYMOE_BLOCK of them, to their bytes and back. */
+void tinymoe_store(enum tinymoe_type type, const float *x, uint32_t n, uint8_t *out);
+void tinymoe_restore(enum tinymoe_type type, const uint8_t *in, uint32_t n, double *x);
+uint8_t tinymoe_to_fp8(float f);
+double tinymoe_from_fp8(uint8_t b);
+float tinymoe_to_bf16_float(float f);
+
+static inline uint64_t tinymoe_count(const struct tinymoe_tensor *t)
+{
+	return t->dims[0] * (t->n_dims > 1 ? t->dims[1] : 1) * (t->n_dims > 2 ? t->dims[2] : 1);
+}
+
+/* Text of a token in the byte alphabet, at most 63 bytes, and its type as GGUF numbers them. */
+void tinymoe_token(uint32_t id, uint32_t vocab, char *text);
+uint32_t tinymoe_token_kind(uint32_t id, uint32_t vocab);
+uint32_t tinymoe_merge_count(uint32_t vocab);
+void tinymoe_merge(uint32_t i, char *text);
+void tinymoe_write_tokenizer(uint32_t vocab, FILE *f);
+
 /* Returns 0 or -errno. */
 int tinymoe_write(const struct tinymoe_preset *p, enum tinymoe_type type, bool legacy,
 		  uint64_t seed, FILE *f);
+/* A file of the right size with a hole for the values, split form. */
+int tinymoe_write_sparse(const struct tinymoe_preset *p, enum tinymoe_type type, FILE *f);
+/* A folder with config.json and the weights in @shards files, with an index if more than one. */
+int tinymoe_write_hf(const struct tinymoe_preset *p, enum tinymoe_type type, uint32_t shards,
+		     uint64_t seed, const char *folder);
 
 #endif

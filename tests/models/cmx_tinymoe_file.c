@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The GGUF side: metadata, vocabulary, number formats. */
+/* The GGUF side: metadata and vocabulary. */
 #include "cmx_tinymoe.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "cmx_tinymoe_merges.h"
+#include <unistd.h>
 
 #define ARCH		"deepseek2."
 #define ALIGNMENT	32u
-#define N_SPECIAL	3u
-#define N_BYTES		256u
-#define N_MERGES	(sizeof(tinymoe_merges) / sizeof(tinymoe_merges[0]))
-#define BLOCK		32u
 
 enum { KV_U32 = 4, KV_I32 = 5, KV_F32 = 6, KV_BOOL = 7, KV_STRING = 8, KV_ARRAY = 9 };
 
@@ -99,88 +93,31 @@ static void kv_array(struct header *h, const char *key, uint32_t type, uint64_t 
 	put_u64(h, n);
 }
 
-/* A byte as the character that stands for it in a byte-level vocabulary. */
-static size_t byte_char(uint8_t byte, char *out)
+static void put_token(struct header *h, uint32_t id, uint32_t vocab)
 {
-	uint32_t code = byte, next = 256;
-
-	for (uint32_t b = 0; b <= byte; b++) {
-		if ((b >= 33 && b <= 126) || (b >= 161 && b <= 172) || b >= 174)
-			continue;
-		if (b == byte)
-			code = next;
-		next++;
-	}
-	if (code < 0x80) {
-		out[0] = (char)code;
-		return 1;
-	}
-	out[0] = (char)(0xc0 | code >> 6);
-	out[1] = (char)(0x80 | (code & 0x3f));
-	return 2;
-}
-
-/* @s in those characters; the tab between the parts of a merge becomes @tab or vanishes. */
-static void byte_chars(const char *s, const char *tab, char *out)
-{
-	for (; *s; s++) {
-		if (*s == '\t') {
-			strcpy(out, tab);
-			out += strlen(tab);
-		} else {
-			out += byte_char((uint8_t)*s, out);
-		}
-	}
-	*out = 0;
-}
-
-static uint32_t merge_count(uint32_t vocab)
-{
-	uint32_t room = vocab - N_SPECIAL - N_BYTES;
-
-	return room < N_MERGES ? room : (uint32_t)N_MERGES;
-}
-
-static void put_token(struct header *h, uint32_t id, uint32_t n_merges)
-{
-	static const char * const special[N_SPECIAL] = {
-		"<\uff5cbegin\u2581of\u2581sentence\uff5c>",
-		"<\uff5cend\u2581of\u2581sentence\uff5c>",
-		"<\uff5c\u2581pad\u2581\uff5c>",
-	};
 	char text[64];
 
-	if (id < N_SPECIAL) {
-		put_string(h, special[id]);
-	} else if (id < N_SPECIAL + N_BYTES) {
-		text[byte_char((uint8_t)(id - N_SPECIAL), text)] = 0;
-		put_string(h, text);
-	} else if (id < N_SPECIAL + N_BYTES + n_merges) {
-		byte_chars(tinymoe_merges[id - N_SPECIAL - N_BYTES], "", text);
-		put_string(h, text);
-	} else {
-		snprintf(text, sizeof(text), "[PAD%u]", id);
-		put_string(h, text);
-	}
+	tinymoe_token(id, vocab, text);
+	put_string(h, text);
 }
 
 static void put_vocabulary(struct header *h, uint32_t vocab)
 {
-	uint32_t n_merges = merge_count(vocab);
+	uint32_t n_merges = tinymoe_merge_count(vocab);
 
 	kv_string(h, "tokenizer.ggml.model", "gpt2");
 	kv_string(h, "tokenizer.ggml.pre", "deepseek-v3");
 	kv_array(h, "tokenizer.ggml.tokens", KV_STRING, vocab);
 	for (uint32_t id = 0; id < vocab; id++)
-		put_token(h, id, n_merges);
+		put_token(h, id, vocab);
 	kv_array(h, "tokenizer.ggml.token_type", KV_I32, vocab);
 	for (uint32_t id = 0; id < vocab; id++)
-		put_u32(h, id < N_SPECIAL ? 3 : id < N_SPECIAL + N_BYTES + n_merges ? 1 : 5);
+		put_u32(h, tinymoe_token_kind(id, vocab));
 	kv_array(h, "tokenizer.ggml.merges", KV_STRING, n_merges);
 	for (uint32_t i = 0; i < n_merges; i++) {
 		char text[64];
 
-		byte_chars(tinymoe_merges[i], " ", text);
+		tinymoe_merge(i, text);
 		put_string(h, text);
 	}
 	kv_u32(h, "tokenizer.ggml.bos_token_id", 0);
@@ -197,8 +134,14 @@ static uint32_t file_type(enum tinymoe_type type)
 		return 0;
 	case TINYMOE_F16:
 		return 1;
+	case TINYMOE_Q4_0:
+		return 2;
 	case TINYMOE_Q8_0:
 		return 7;
+	case TINYMOE_Q4_K:
+		return 14;
+	case TINYMOE_Q6_K:
+		return 18;
 	default:
 		return 32;
 	}
@@ -270,30 +213,6 @@ static void put_metadata(struct header *h, const struct tinymoe_preset *p,
 	put_vocabulary(h, p->vocab);
 }
 
-/* Rows that do not fill whole Q8_0 blocks stay f32, as vectors and the router do. */
-static enum tinymoe_type type_of(const struct tinymoe_tensor *t, enum tinymoe_type type)
-{
-	if (!t->matrix || (type == TINYMOE_Q8_0 && t->dims[t->n_dims - 1] % BLOCK))
-		return TINYMOE_F32;
-	return type;
-}
-
-static uint64_t count_of(const struct tinymoe_tensor *t)
-{
-	uint64_t n = 1;
-
-	for (uint32_t d = 0; d < t->n_dims; d++)
-		n *= t->dims[d];
-	return n;
-}
-
-static uint64_t bytes_of(enum tinymoe_type type, uint64_t n)
-{
-	if (type == TINYMOE_Q8_0)
-		return n / BLOCK * (BLOCK + 2);
-	return n * (type == TINYMOE_F32 ? 4 : 2);
-}
-
 static uint64_t padded(uint64_t n)
 {
 	return (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -305,7 +224,7 @@ static void put_tensor_table(struct header *h, const struct tinymoe_tensor *t, u
 	uint64_t offset = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		enum tinymoe_type own = type_of(&t[i], type);
+		enum tinymoe_type own = tinymoe_type_of(&t[i], type);
 
 		put_string(h, t[i].name);
 		put_u32(h, t[i].n_dims);
@@ -313,70 +232,7 @@ static void put_tensor_table(struct header *h, const struct tinymoe_tensor *t, u
 			put_u64(h, t[i].dims[d]);
 		put_u32(h, own);
 		put_u64(h, offset);
-		offset += padded(bytes_of(own, count_of(&t[i])));
-	}
-}
-
-static uint32_t float_bits(float f)
-{
-	uint32_t u;
-
-	memcpy(&u, &f, sizeof(u));
-	return u;
-}
-
-static uint16_t to_bf16(float f)
-{
-	uint32_t u = float_bits(f);
-
-	return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
-}
-
-/* Nearest, ties to even; the weights are finite and below 65504. */
-static uint16_t to_f16(float f)
-{
-	float mag = fabsf(f), step;
-	uint16_t sign = signbit(f) ? 0x8000 : 0;
-	int e;
-
-	if (mag == 0)
-		return sign;
-	frexpf(mag, &e);
-	e = e < -13 ? -13 : e;
-	/* In units of the last place rintf() rounds as wanted; it may carry into the exponent. */
-	step = rintf(ldexpf(mag, 11 - e));
-	return sign | (uint16_t)((uint32_t)(e + 13) * 1024 + (uint32_t)step);
-}
-
-static void quantise(const float *x, uint8_t *out)
-{
-	float max = 0, d, inv;
-	uint16_t h;
-
-	for (uint32_t i = 0; i < BLOCK; i++)
-		max = fmaxf(max, fabsf(x[i]));
-	d = max / 127;
-	inv = d != 0 ? 1 / d : 0;
-	h = to_f16(d);
-	memcpy(out, &h, sizeof(h));
-	for (uint32_t i = 0; i < BLOCK; i++)
-		out[2 + i] = (uint8_t)(int8_t)roundf(x[i] * inv);
-}
-
-static void convert(enum tinymoe_type type, const float *x, uint32_t n, uint8_t *out)
-{
-	if (type == TINYMOE_Q8_0) {
-		quantise(x, out);
-		return;
-	}
-	if (type == TINYMOE_F32) {
-		memcpy(out, x, n * sizeof(*x));
-		return;
-	}
-	for (uint32_t i = 0; i < n; i++) {
-		uint16_t h = type == TINYMOE_F16 ? to_f16(x[i]) : to_bf16(x[i]);
-
-		memcpy(out + i * sizeof(h), &h, sizeof(h));
+		offset += padded(tinymoe_bytes(own, tinymoe_count(&t[i])));
 	}
 }
 
@@ -391,23 +247,23 @@ static int write_pad(FILE *f, uint64_t at)
 static int write_tensor(const struct tinymoe_preset *p, const struct tinymoe_tensor *t,
 			enum tinymoe_type type, uint64_t seed, FILE *f)
 {
-	uint64_t n = count_of(t);
+	uint64_t n = tinymoe_count(t);
 	struct tinymoe_values v;
 
 	tinymoe_values_init(&v, p, t, seed);
-	for (uint64_t i = 0; i < n; i += BLOCK) {
-		uint32_t part = n - i < BLOCK ? (uint32_t)(n - i) : BLOCK;
-		size_t size = bytes_of(type, part);
-		uint8_t out[BLOCK * 4];
-		float x[BLOCK];
+	for (uint64_t i = 0; i < n; i += TINYMOE_BLOCK) {
+		uint32_t part = n - i < TINYMOE_BLOCK ? (uint32_t)(n - i) : TINYMOE_BLOCK;
+		size_t size = tinymoe_bytes(type, part);
+		uint8_t out[TINYMOE_BLOCK * 4];
+		float x[TINYMOE_BLOCK];
 
 		for (uint32_t j = 0; j < part; j++)
 			x[j] = tinymoe_value(&v, i + j);
-		convert(type, x, part, out);
+		tinymoe_store(type, x, part, out);
 		if (fwrite(out, 1, size, f) != size)
 			return -EIO;
 	}
-	return write_pad(f, bytes_of(type, n));
+	return write_pad(f, tinymoe_bytes(type, n));
 }
 
 static int write_header(const struct header *h, uint32_t n_tensors, FILE *f)
@@ -421,6 +277,35 @@ static int write_header(const struct header *h, uint32_t n_tensors, FILE *f)
 	if (fwrite(start, sizeof(start), 1, f) != 1 || fwrite(h->buf, h->len, 1, f) != 1)
 		return -EIO;
 	return write_pad(f, sizeof(start) + h->len);
+}
+
+static uint64_t file_size(const struct header *h, const struct tinymoe_tensor *t, uint32_t n,
+			  enum tinymoe_type type)
+{
+	uint64_t size = padded(24 + h->len);
+
+	for (uint32_t i = 0; i < n; i++)
+		size += padded(tinymoe_bytes(tinymoe_type_of(&t[i], type), tinymoe_count(&t[i])));
+	return size;
+}
+
+int tinymoe_write_sparse(const struct tinymoe_preset *p, enum tinymoe_type type, FILE *f)
+{
+	struct header h = { 0 };
+	uint32_t n;
+	struct tinymoe_tensor *t = tinymoe_tensors(p, false, &n);
+	int ret;
+
+	if (!t)
+		return -ENOMEM;
+	put_metadata(&h, p, type, false);
+	put_tensor_table(&h, t, n, type);
+	ret = h.err ? h.err : write_header(&h, n, f);
+	if (!ret && (fflush(f) || ftruncate(fileno(f), (off_t)file_size(&h, t, n, type))))
+		ret = -errno;
+	free(h.buf);
+	free(t);
+	return ret;
 }
 
 int tinymoe_write(const struct tinymoe_preset *p, enum tinymoe_type type, bool legacy,
@@ -437,7 +322,7 @@ int tinymoe_write(const struct tinymoe_preset *p, enum tinymoe_type type, bool l
 	put_tensor_table(&h, t, n, type);
 	ret = h.err ? h.err : write_header(&h, n, f);
 	for (uint32_t i = 0; i < n && !ret; i++)
-		ret = write_tensor(p, &t[i], type_of(&t[i], type), seed, f);
+		ret = write_tensor(p, &t[i], tinymoe_type_of(&t[i], type), seed, f);
 	free(h.buf);
 	free(t);
 	return ret;

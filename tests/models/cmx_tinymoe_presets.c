@@ -9,7 +9,16 @@
 	.groups_used = 2, .shared = 1, .moe_inter = 128, .inter = 512, .vocab = 512, \
 	.sigmoid = true, .norm = true, .scale = 2.5f
 
+/* As published; to be written without values, for what looks at sizes only. */
+#define V3_FULL \
+	.hidden = 7168, .heads = 128, .q_lora = 1536, .kv_lora = 512, .rope = 64, .nope = 128, \
+	.v = 128, .experts = 256, .top_k = 8, .groups = 8, .groups_used = 4, .shared = 1, \
+	.moe_inter = 2048, .inter = 18432, .vocab = 129280, .sigmoid = true, .norm = true, \
+	.scale = 2.5f, .ctx = 163840, .yarn = true, .mscale = 1
+
 static const struct tinymoe_preset presets[] = {
+	{ .name = "v3", V3_FULL, .layers = 61, .dense = 3 },
+	{ .name = "v3-layer", V3_FULL, .layers = 1, .dense = 0 },
 	{ .name = "v3tiny", V3_TINY, .ctx = 163840, .yarn = true, .mscale = 1 },
 	{ .name = "v3tiny-mtp", V3_TINY, .ctx = 163840, .yarn = true, .mscale = 1, .mtp = 1 },
 	{ .name = "v3tiny-noyarn", V3_TINY, .ctx = 4096 },

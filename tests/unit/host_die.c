@@ -14,6 +14,7 @@
 #define MAX_ALLOCS 64
 
 uint32_t host_die_blocks = 3;
+uint64_t host_die_room = 1ull << 40;
 
 struct cmx_die {
 	struct cmx_die_options opt;
@@ -50,6 +51,14 @@ void cmx_die_close(struct cmx_die *die)
 bool cmx_die_time_only(const struct cmx_die *die)
 {
 	return die->opt.time_only;
+}
+
+int cmx_die_room(const struct cmx_die *die, uint64_t *bytes, struct cmx_infer_err *err)
+{
+	(void)die;
+	(void)err;
+	*bytes = host_die_room;
+	return 0;
 }
 
 int cmx_die_alloc(struct cmx_die *die, enum cmx_place place, uint64_t size, const char *what,

@@ -6,5 +6,7 @@
 
 /* Grid of every launch. */
 extern uint32_t host_die_blocks;
+/* What cmx_die_room() says. */
+extern uint64_t host_die_room;
 
 #endif

@@ -3,13 +3,14 @@
 # Unit tests of the model engine. No device: host_die.c stands in for one.
 UNIT_INFER_PROGS := $(patsubst tests/unit/%.c,%,$(sort $(wildcard tests/unit/infer_*.c)))
 UNIT_INFER_OBJS := $(UNIT_INFER_PROGS:%=$(B)/obj/tests/unit/%.o)
-UNIT_INFER_HELP := $(call objs,tests/unit/gguf_make.c tests/unit/host_die.c)
+UNIT_INFER_HELP := $(call objs,tests/unit/gguf_make.c tests/unit/hf_make.c \
+	tests/unit/host_die.c)
 UNIT_INFER_BINS := $(UNIT_INFER_PROGS:%=$(B)/tests/unit/%)
 # The engine without what needs the driver library, and the writer of the test models.
 UNIT_INFER_ENGINE := $(filter-out %/cmx_die.o %/cmx_infer.o %/cmx_infer_run.o \
 	$(B)/obj/tools/infer/kernels/cmx_npu_entry.%,$(INFER_OBJS) $(INFER_LEVEL_OBJS))
-UNIT_INFER_MODELS := $(call objs,tests/models/cmx_tinymoe_presets.c \
-	tests/models/cmx_tinymoe_tensors.c tests/models/cmx_tinymoe_file.c)
+UNIT_INFER_ENGINE += $(call objs,tools/cmx/cmx_stop.c)
+UNIT_INFER_MODELS := $(filter-out %/cmx_tinymoe.o,$(call objs,$(wildcard tests/models/*.c)))
 
 $(UNIT_INFER_OBJS) $(UNIT_INFER_HELP): CPPFLAGS += $(CMXDRV_CPPFLAGS) -Itools/infer -Itests/models \
 	-isystem $(HARNESS)

@@ -47,17 +47,18 @@ static int engine_open(struct engine *e, int fd, const struct cmx_die_options *d
 		.ctx = CTX, .chunk = chunk, .all_logits = true,
 		.sampling = { .penalty = 1, .top_p = 1 },
 	};
-	struct cmx_gguf *g = NULL;
-	int ret = cmx_gguf_open_fd(fd, &g, &err);
+	const struct cmx_load_options load = { 0 };
+	struct cmx_source *src = NULL;
+	int ret = cmx_source_open_fd(fd, &src, &err);
 
 	memset(e, 0, sizeof(*e));
 	if (!ret)
 		ret = cmx_die_open(die, &e->die, &err);
 	if (!ret)
-		ret = cmx_model_load(g, e->die, &e->model, &err);
+		ret = cmx_model_load(src, e->die, &load, &e->model, &err);
 	if (!ret)
 		ret = cmx_forward_init(&e->fwd, &e->model, e->die, &opt, replay, &err);
-	cmx_gguf_close(g);
+	cmx_source_close(src);
 	return ret;
 }
 
@@ -231,10 +232,11 @@ TEST(main_head_of_a_model_with_mtp)
 TEST(bits_do_not_depend_on_level_or_grid)
 {
 	static const enum tinymoe_type types[] = { TINYMOE_F32, TINYMOE_F16, TINYMOE_BF16,
-						   TINYMOE_Q8_0 };
+						   TINYMOE_Q8_0, TINYMOE_Q4_0,
+						   TINYMOE_Q4_K, TINYMOE_Q6_K };
 	const uint32_t ids[] = { 0, 445, 163 };
 
-	for (int t = 0; t < 4; t++) {
+	for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); t++) {
 		int fd = make_model("v3tiny", types[t], false);
 		float *first = NULL;
 

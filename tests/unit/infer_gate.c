@@ -187,9 +187,10 @@ static int topology(uint32_t n_expert, uint32_t used, uint32_t groups, uint32_t 
 		.n_expert = n_expert, .n_used = used, .n_group = groups,
 		.n_group_used = groups_used,
 	};
+	static const struct cmx_gate_keys keys = { "experts", "used", "groups", "groups used" };
 	struct cmx_infer_err err = { .text = "" };
 
-	return cmx_model_config_check_gate(&c, &err);
+	return cmx_model_config_check_gate(&c, &keys, &err);
 }
 
 TEST(illegal_topologies)

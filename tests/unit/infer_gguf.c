@@ -114,7 +114,8 @@ TEST(good_file)
 	t = cmx_gguf_tensor(g, "first");
 	ASSERT_NE(NULL, t);
 	EXPECT_EQ(96, t->size);
-	ASSERT_EQ(0, cmx_gguf_read(g, t, 0, t->size, data, &err));
+	ASSERT_EQ(0, cmx_weight_file_read(cmx_gguf_file(g), data, t->size, t->offset, "first",
+					  &err));
 	EXPECT_EQ(23.0f, data[23]);
 	EXPECT_EQ(68, cmx_gguf_tensor(g, "second")->size);
 	EXPECT_EQ(NULL, cmx_gguf_tensor(g, "third"));
@@ -195,11 +196,50 @@ TEST(tensor_records)
 	EXPECT_TRUE(refused_u64(at.dims + 8, 1ull << 60, "dimension 1"));
 	EXPECT_TRUE(refused_u64(at.dims + 8, 1ull << 50, "pass the end"));
 	EXPECT_TRUE(refused_u64(at.dims, 33, "Q8_0 needs a multiple of 32"));
-	EXPECT_TRUE(refused_u32(at.type, 2, "type 2"));
+	EXPECT_TRUE(refused_u32(at.type, 3, "type 3, must be 0 (F32)"));
+	EXPECT_TRUE(refused_u32(at.type, 39, "type 39"));
 	EXPECT_TRUE(refused_u32(at.type, 0xffffffff, "type 4294967295"));
 	EXPECT_TRUE(refused_u64(at.offset, 128, "offset 128, must be 96"));
 	EXPECT_TRUE(refused_u64(at.offset, 64, "must be 96"));
 	EXPECT_TRUE(refused_u64(at.first, 65, "over the limit 64"));
+}
+
+/* Every quantised type: what a block takes, and rows that do not fill blocks. */
+TEST(blocks)
+{
+	static const struct {
+		uint32_t type, values, bytes;
+		const char *name;
+	} b[] = {
+		{ CMX_TENSOR_Q4_0, 32, 18, "Q4_0" }, { CMX_TENSOR_Q8_0, 32, 34, "Q8_0" },
+		{ CMX_TENSOR_Q4_K, 256, 144, "Q4_K" }, { CMX_TENSOR_Q6_K, 256, 210, "Q6_K" },
+	};
+
+	for (size_t i = 0; i < sizeof(b) / sizeof(b[0]); i++) {
+		uint64_t dims[] = { b[i].values * 2, 3, 0 };
+		struct cmx_gguf *g;
+		char word[64];
+
+		make_header(&file, 1, 0);
+		make_tensor(&file, "w", b[i].type, dims, 0);
+		make_pad(&file, 32);
+		file.len += 6 * b[i].bytes;
+		ASSERT_EQ(0, make_open(&file, file.len, &g, &err)) TH_LOG("%s", err.text);
+		EXPECT_EQ(6 * b[i].bytes, cmx_gguf_tensor(g, "w")->size);
+		cmx_gguf_close(g);
+		file.len--;
+		EXPECT_TRUE(refused("pass the end"));
+		for (uint64_t row = b[i].values * 2 - 16; row < b[i].values * 2; row += 15) {
+			dims[0] = row;
+			make_header(&file, 1, 0);
+			make_tensor(&file, "w", b[i].type, dims, 0);
+			make_pad(&file, 32);
+			file.len += 6 * b[i].bytes;
+			snprintf(word, sizeof(word), "%s needs a multiple of %u", b[i].name,
+				 b[i].values);
+			EXPECT_TRUE(refused(word));
+		}
+	}
 }
 
 TEST(text_is_printable)
@@ -243,7 +283,8 @@ static int use(struct cmx_gguf *g)
 		const struct cmx_gguf_tensor *t = cmx_gguf_tensor_at(g, i);
 		void *data = malloc(t->size);
 
-		ret |= cmx_gguf_read(g, t, 0, t->size, data, NULL);
+		ret |= cmx_weight_file_read(cmx_gguf_file(g), data, t->size, t->offset, t->name,
+					    NULL);
 		free(data);
 	}
 	return sum > file.len * 256 ? -EINVAL : ret;
@@ -292,6 +333,23 @@ TEST(every_field_huge)
 			cmx_gguf_close(g);
 			make_patch(&file, i, &was, 8);
 		}
+	}
+}
+
+/* Several bytes at a time, from a fixed seed: what single mutations do not reach. */
+TEST(llama_cpp_27203_any_mutation_is_taken_or_explained)
+{
+	uint64_t rng = 27203;
+	struct cmx_gguf *g;
+
+	for (int round = 0; round < 20000; round++) {
+		make_sample();
+		for (int n = 0; n < 1 + round % 5; n++) {
+			rng = rng * 6364136223846793005ull + 1442695040888963407ull;
+			file.buf[(rng >> 33) % at.header] = (uint8_t)(rng >> 24);
+		}
+		EXPECT_TRUE(taken_or_explained(&g)) TH_LOG("round %d", round);
+		cmx_gguf_close(g);
 	}
 }
 

@@ -9,6 +9,7 @@
 
 #include <kselftest_harness.h>
 
+#include "cmx_tinymoe.h"
 #include "kernels/cmx_npu.h"
 
 #define MAX_FLOATS (1u << 16)
@@ -51,25 +52,36 @@ static uint16_t random_half(int odd)
 	return h;
 }
 
+/* Where the half floats of a block are; the rest of it is small integers, all of them legal. */
+static void fill_blocks(uint32_t type, uint32_t n, int odd)
+{
+	uint32_t halves = type == CMX_TENSOR_Q4_K ? 2 : 1, at = type == CMX_TENSOR_Q6_K ? 208 : 0;
+	struct cmx_tensor_block b = cmx_tensor_block(type);
+
+	for (uint32_t i = 0; i < n / b.values * b.bytes; i++)
+		weights[i] = (uint8_t)random_u32();
+	for (uint32_t i = 0; i < n / b.values; i++) {
+		for (uint32_t h = 0; h < halves; h++)
+			memcpy(weights + i * b.bytes + at + 2 * h,
+			       &(uint16_t){ random_half(odd) }, 2);
+	}
+}
+
 static void fill_weights(uint32_t type, uint32_t n, int odd)
 {
-	switch (type) {
-	case CMX_TENSOR_F32:
+	if (type == CMX_TENSOR_F32) {
 		fill(w_f32, n, odd);
 		memcpy(weights, w_f32, n * sizeof(float));
 		return;
-	case CMX_TENSOR_Q8_0:
-		for (uint32_t i = 0; i < n / 32 * 34; i++)
-			weights[i] = (uint8_t)random_u32();
-		for (uint32_t i = 0; i < n / 32; i++)
-			memcpy(weights + i * 34, &(uint16_t){ random_half(odd) }, 2);
+	}
+	if (cmx_tensor_block(type).values > 1) {
+		fill_blocks(type, n, odd);
 		return;
-	default:
-		for (uint32_t i = 0; i < n; i++) {
-			uint16_t h = random_half(odd);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		uint16_t h = random_half(odd);
 
-			memcpy(weights + i * 2, &h, 2);
-		}
+		memcpy(weights + i * 2, &h, 2);
 	}
 }
 
@@ -111,7 +123,10 @@ static int levels_agree(enum cmx_npu_id id, void *args, float **where, uint32_t 
 }
 
 static const uint32_t types[] = { CMX_TENSOR_F32, CMX_TENSOR_F16, CMX_TENSOR_BF16,
-				  CMX_TENSOR_Q8_0 };
+				  CMX_TENSOR_Q8_0, CMX_TENSOR_Q4_0, CMX_TENSOR_Q4_K,
+				  CMX_TENSOR_Q6_K };
+
+#define N_TYPES (sizeof(types) / sizeof(types[0]))
 
 static int matmul_agrees(uint32_t type, uint32_t rows, uint32_t k, uint32_t tokens, int transposed,
 			 int odd)
@@ -132,13 +147,15 @@ static int matmul_agrees(uint32_t type, uint32_t rows, uint32_t k, uint32_t toke
 	return 0;
 }
 
-TEST(matmul)
+/* Also of a four-bit type that once had its own layout in a fast kernel: every level, odd sizes. */
+TEST(llama_cpp_12657_matmul_of_every_type_and_level)
 {
 	static const uint32_t sizes[] = { 1, 2, 15, 16, 17, 31, 33, 50, 64 };
 
-	for (uint32_t t = 0; t < 4; t++) {
+	for (uint32_t t = 0; t < N_TYPES; t++) {
 		for (uint32_t i = 0; i < 9; i++) {
-			uint32_t k = types[t] == CMX_TENSOR_Q8_0 ? 32 * (i % 3 + 1) : sizes[i];
+			uint32_t block = cmx_tensor_block(types[t]).values;
+			uint32_t k = block > 1 ? block * (i % 3 + 1) : sizes[i];
 			uint32_t rows = sizes[8 - i];
 
 			EXPECT_TRUE(matmul_agrees(types[t], rows, k, i % 6 + 1, 0, i & 1));
@@ -164,47 +181,89 @@ TEST(matmul_with_nan_and_infinity)
 	EXPECT_TRUE(isnan(out[0][20]));
 }
 
+/* What the bytes stand for, by the plain rules that the writer of the test models keeps. */
+static int embed_is(uint32_t type, uint32_t row, uint32_t k)
+{
+	uint32_t values = cmx_tensor_block(type).values, size = cmx_tensor_bytes(type, values);
+	const uint8_t *at = weights + row * cmx_tensor_bytes(type, k);
+
+	for (uint32_t i = 0; i < k; i += values, at += size) {
+		double want[256];
+
+		tinymoe_restore((enum tinymoe_type)type, at, values, want);
+		for (uint32_t j = 0; j < values; j++) {
+			if (out[1][i + j] != (float)want[j])
+				return 0;
+		}
+	}
+	return 1;
+}
+
 /* Against double, on the very values that the stored weights stand for. */
 TEST(matmul_is_exact_to_its_weights)
 {
 	float *w = w_f32;
 
-	for (uint32_t t = 1; t < 4; t++) {
+	for (uint32_t t = 1; t < N_TYPES; t++) {
+		uint32_t cols = cmx_tensor_block(types[t]).values == 256 ? 256 : 64;
 		struct cmx_k_matmul a = {
-			.w = weights, .type = types[t], .x = x, .out = out[0], .rows = 64, .k = 64,
-			.heads = 1, .tokens = 1, .x_stride = 64, .out_stride = 64,
+			.w = weights, .type = types[t], .x = x, .out = out[0], .rows = 64,
+			.k = cols, .heads = 1, .tokens = 1, .x_stride = cols, .out_stride = 64,
 		};
 
-		fill_weights(types[t], 64 * 64, 0);
-		for (uint32_t col = 0; col < 64; col++) {
-			memset(x, 0, 64 * sizeof(float));
+		fill_weights(types[t], 64 * cols, 0);
+		for (uint32_t col = 0; col < cols; col++) {
+			memset(x, 0, cols * sizeof(float));
 			x[col] = 1;
 			run(CMX_ISA_SCALAR, CMX_NPU_MATMUL, &a, 1);
 			for (uint32_t r = 0; r < 64; r++)
-				w[r * 64 + col] = out[0][r];
+				w[r * cols + col] = out[0][r];
 		}
 		/* The unit vectors give the weights back; the embed kernel must agree. */
 		for (uint32_t r = 0; r < 64; r++) {
 			const struct cmx_k_embed e = {
 				.ids = &r, .table = weights, .out = out[1], .type = types[t],
-				.hidden = 64, .vocab = 64, .tokens = 1,
+				.hidden = cols, .vocab = 64, .tokens = 1,
 			};
 
 			run(CMX_ISA_SCALAR, CMX_NPU_EMBED, &e, 1);
-			for (uint32_t k = 0; k < 64; k++)
-				EXPECT_EQ(out[1][k], w[r * 64 + k]);
+			for (uint32_t k = 0; k < cols; k++)
+				EXPECT_EQ(out[1][k], w[r * cols + k]);
+			EXPECT_TRUE(embed_is(types[t], r, cols)) TH_LOG("type %u", types[t]);
 		}
-		fill(x, 64, 0);
+		fill(x, cols, 0);
 		run(CMX_ISA_SCALAR, CMX_NPU_MATMUL, &a, 1);
 		for (uint32_t r = 0; r < 64; r++) {
 			double sum = 0, mag = 0;
 
-			for (uint32_t k = 0; k < 64; k++) {
-				sum += (double)w[r * 64 + k] * x[k];
-				mag += fabs((double)w[r * 64 + k] * x[k]);
+			for (uint32_t k = 0; k < cols; k++) {
+				sum += (double)w[r * cols + k] * x[k];
+				mag += fabs((double)w[r * cols + k] * x[k]);
 			}
 			EXPECT_GT(1e-6 * mag + 1e-30, fabs(sum - out[0][r]));
 		}
+	}
+}
+
+/* A block whose scale is infinite or no number gives the same on every level. */
+TEST(blocks_with_nan_and_infinity)
+{
+	static const uint16_t halves[] = { 0x7c00, 0xfc00, 0x7e00, 0x0001, 0x8000 };
+	const uint32_t ids[] = { 0, 1, 2, 3, 4 };
+
+	for (uint32_t t = 3; t < N_TYPES; t++) {
+		struct cmx_tensor_block b = cmx_tensor_block(types[t]);
+		struct cmx_k_embed a = {
+			.ids = ids, .table = weights, .type = types[t], .hidden = b.values,
+			.vocab = 5, .tokens = 5,
+		};
+
+		fill_blocks(types[t], 5 * b.values, 0);
+		for (uint32_t i = 0; i < 5; i++)
+			memcpy(weights + i * b.bytes + (types[t] == CMX_TENSOR_Q6_K ? 208 : 0),
+			       &halves[i], 2);
+		EXPECT_TRUE(levels_agree(CMX_NPU_EMBED, &a, &a.out, 5 * b.values));
+		EXPECT_FALSE(isfinite(out[0][0]));
 	}
 }
 
@@ -344,21 +403,21 @@ TEST(attention_against_double)
 }
 
 /* Rows of a product do not know who else is in the batch. */
-TEST(batch_does_not_change_bits)
+TEST(ik_llama_cpp_305_batch_does_not_change_bits_of_any_type)
 {
-	for (uint32_t t = 0; t < 4; t++) {
+	for (uint32_t t = 0; t < N_TYPES; t++) {
 		struct cmx_k_matmul a = {
-			.w = weights, .type = types[t], .x = x, .out = out[0], .rows = 21, .k = 64,
-			.heads = 1, .tokens = 9, .x_stride = 64, .out_stride = 21,
+			.w = weights, .type = types[t], .x = x, .out = out[0], .rows = 21,
+			.k = 256, .heads = 1, .tokens = 9, .x_stride = 256, .out_stride = 21,
 		};
 
-		fill_weights(types[t], 21 * 64, 0);
-		fill(x, 9 * 64, 0);
+		fill_weights(types[t], 21 * 256, 0);
+		fill(x, 9 * 256, 0);
 		run(CMX_ISA_SCALAR, CMX_NPU_MATMUL, &a, 1);
 		a.tokens = 1;
 		a.out = out[1];
 		for (uint32_t i = 0; i < 9; i++) {
-			a.x = x + i * 64;
+			a.x = x + i * 256;
 			for (int isa = 0; isa < CMX_ISA_COUNT; isa++) {
 				if (!cmx_npu_kernels(isa))
 					continue;

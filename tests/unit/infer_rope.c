@@ -57,10 +57,27 @@ TEST(plain_and_yarn)
 		a.dim = dim;
 		a.yarn.on = false;
 		EXPECT_GT(7e-8L, worst(&a));
-		a.yarn = (struct cmx_yarn){ true, 40, 4096, 32, 1, 0.1f };
+		a.yarn = (struct cmx_yarn){ true, 40, 4096, 32, 1, 0.1f, 1 };
 		EXPECT_GT(7e-8L, worst(&a));
 	}
 	free(table);
+}
+
+/* Where mscale is not mscale_all_dim, cosine and sine carry what is between them. */
+TEST(magnitude)
+{
+	float plain[4 * 8], scaled[4 * 8];
+	struct cmx_k_rope_table a = {
+		.table = plain, .positions = 4, .dim = 8, .base = 10000,
+		.yarn = { true, 40, 4096, 32, 1, 0.1f, 1 },
+	};
+
+	cmx_npu_kernels(CMX_ISA_SCALAR)[CMX_NPU_ROPE_TABLE].fn(&a, 0, 1);
+	a.table = scaled;
+	a.yarn.magnitude = 1.25f;
+	cmx_npu_kernels(CMX_ISA_SCALAR)[CMX_NPU_ROPE_TABLE].fn(&a, 0, 1);
+	for (int i = 0; i < 32; i++)
+		EXPECT_GE(1e-7, fabs(1.25 * (double)plain[i] - (double)scaled[i]));
 }
 
 TEST(levels_and_grids_agree)
@@ -70,7 +87,7 @@ TEST(levels_and_grids_agree)
 	for (int isa = 0; isa < CMX_ISA_COUNT; isa++) {
 		const struct cmx_k_rope_table a = {
 			.table = table[isa], .positions = 100, .dim = 16, .base = 10000,
-			.yarn = { true, 40, 4096, 32, 1, 0.1f },
+			.yarn = { true, 40, 4096, 32, 1, 0.1f, 1 },
 		};
 
 		if (!cmx_npu_kernels(isa))

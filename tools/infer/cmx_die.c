@@ -146,6 +146,17 @@ bool cmx_die_time_only(const struct cmx_die *die)
 	return die->opt.time_only;
 }
 
+int cmx_die_room(const struct cmx_die *die, uint64_t *bytes, struct cmx_infer_err *err)
+{
+	struct drm_cmx_info_entity e;
+	int ret = cmx_entity_info(die->ctx, die->opt.entity, &e);
+
+	if (ret)
+		return lib_fail(err, ret, "die");
+	*bytes = e.used < e.capacity ? e.capacity - e.used : 0;
+	return 0;
+}
+
 int cmx_die_alloc(struct cmx_die *die, enum cmx_place place, uint64_t size, const char *what,
 		  void **va, struct cmx_infer_err *err)
 {

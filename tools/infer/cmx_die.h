@@ -40,6 +40,9 @@ int cmx_die_open(const struct cmx_die_options *opt, struct cmx_die **out,
 void cmx_die_close(struct cmx_die *die);
 bool cmx_die_time_only(const struct cmx_die *die);
 
+/* Bytes of the die's memory that are not taken. */
+int cmx_die_room(const struct cmx_die *die, uint64_t *bytes, struct cmx_infer_err *err);
+
 /* Zeroed memory, freed when the die is closed. @what names it in errors. */
 int cmx_die_alloc(struct cmx_die *die, enum cmx_place place, uint64_t size, const char *what,
 		  void **va, struct cmx_infer_err *err);

@@ -15,6 +15,7 @@ struct buffer {
 	enum cmx_place place;
 };
 
+/* Without a die it only counts. */
 static int alloc_buffers(struct cmx_forward *f, const struct buffer *b, size_t n,
 			 struct cmx_infer_err *err)
 {
@@ -23,7 +24,9 @@ static int alloc_buffers(struct cmx_forward *f, const struct buffer *b, size_t n
 	for (size_t i = 0; i < n && !ret; i++) {
 		void *va = NULL;
 
-		if (b[i].count)
+		if (b[i].place == CMX_PLACE_DIE)
+			f->die_bytes += b[i].count * 4;
+		if (f->die && b[i].count)
 			ret = cmx_die_alloc(f->die, b[i].place, b[i].count * 4, b[i].what, &va,
 					    err);
 		memcpy(b[i].va, &va, sizeof(va));
@@ -116,6 +119,24 @@ static int check_options(const struct cmx_forward *f, struct cmx_infer_err *err)
 	return 0;
 }
 
+static int alloc_all(struct cmx_forward *f, struct cmx_infer_err *err)
+{
+	int ret = alloc_ends(f, err);
+
+	if (!ret)
+		ret = alloc_attention(f, err);
+	return ret ? ret : alloc_ffn(f, err);
+}
+
+uint64_t cmx_forward_bytes(const struct cmx_model_config *c, const struct cmx_forward_options *opt)
+{
+	const struct cmx_model m = { .cfg = *c };
+	struct cmx_forward f = { .m = &m, .opt = *opt };
+
+	alloc_all(&f, NULL);
+	return f.die_bytes;
+}
+
 int cmx_forward_init(struct cmx_forward *f, const struct cmx_model *m, struct cmx_die *die,
 		     const struct cmx_forward_options *opt, const struct cmx_decisions *replay,
 		     struct cmx_infer_err *err)
@@ -131,11 +152,7 @@ int cmx_forward_init(struct cmx_forward *f, const struct cmx_model *m, struct cm
 	f->scale = score_scale(&m->cfg);
 	ret = check_options(f, err);
 	if (!ret)
-		ret = alloc_ends(f, err);
-	if (!ret)
-		ret = alloc_attention(f, err);
-	if (!ret)
-		ret = alloc_ffn(f, err);
+		ret = alloc_all(f, err);
 	if (ret)
 		return ret;
 	table.table = f->rope;

@@ -34,6 +34,7 @@ struct cmx_forward {
 	struct cmx_die *die;
 	struct cmx_forward_options opt;
 	const struct cmx_decisions *replay;	/* time-only: what the gate chose */
+	uint64_t die_bytes;		/* of the buffers below */
 	float scale;			/* of attention scores */
 	uint32_t *prompt;		/* (host) ids to embed, by position */
 	struct cmx_sampled *sampled;	/* (host) what the last sample gave */
@@ -59,6 +60,8 @@ struct cmx_forward {
 	float *prob;
 };
 
+/* The die's memory that the buffers will take. */
+uint64_t cmx_forward_bytes(const struct cmx_model_config *c, const struct cmx_forward_options *opt);
 /* Allocates the buffers and launches what is done once. */
 int cmx_forward_init(struct cmx_forward *f, const struct cmx_model *m, struct cmx_die *die,
 		     const struct cmx_forward_options *opt, const struct cmx_decisions *replay,

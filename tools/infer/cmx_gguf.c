@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmx_gguf_cursor.h"
@@ -52,40 +51,6 @@ static const char * const gguf_type_names[] = {
 	[CMX_GGUF_ARRAY] = "array", [CMX_GGUF_U64] = "u64", [CMX_GGUF_I64] = "i64",
 	[CMX_GGUF_F64] = "f64",
 };
-
-const char *cmx_tensor_type_name(uint32_t type)
-{
-	switch (type) {
-	case CMX_TENSOR_F32:
-		return "F32";
-	case CMX_TENSOR_F16:
-		return "F16";
-	case CMX_TENSOR_Q8_0:
-		return "Q8_0";
-	case CMX_TENSOR_BF16:
-		return "BF16";
-	default:
-		return "unsupported";
-	}
-}
-
-uint64_t cmx_tensor_bytes(uint32_t type, uint64_t n)
-{
-	switch (type) {
-	case CMX_TENSOR_F32:
-		return n > UINT64_MAX / 4 ? 0 : n * 4;
-	case CMX_TENSOR_F16:
-	case CMX_TENSOR_BF16:
-		return n > UINT64_MAX / 2 ? 0 : n * 2;
-	case CMX_TENSOR_Q8_0:
-		if (n % CMX_Q8_0_VALUES)
-			return 0;
-		n /= CMX_Q8_0_VALUES;
-		return n > UINT64_MAX / CMX_Q8_0_BYTES ? 0 : n * CMX_Q8_0_BYTES;
-	default:
-		return 0;
-	}
-}
 
 static int gguf_scalars(struct cmx_gguf *g, uint32_t type, uint64_t count, const char *what,
 			struct cmx_infer_err *err)
@@ -269,17 +234,17 @@ static int gguf_tensor_dims(struct cmx_gguf *g, struct cmx_gguf_tensor *t,
 static int gguf_tensor_size(struct cmx_gguf_tensor *t, uint32_t type, struct cmx_infer_err *err)
 {
 	uint64_t n = t->dims[0] * t->dims[1] * t->dims[2] * t->dims[3];
+	struct cmx_tensor_block block = cmx_tensor_block(type);
 
-	if (type != CMX_TENSOR_F32 && type != CMX_TENSOR_F16 && type != CMX_TENSOR_BF16 &&
-	    type != CMX_TENSOR_Q8_0)
+	if (!block.values)
 		return cmx_infer_fail(err, -ENOTSUP,
-				      "tensor '%s': type %u, must be 0 (F32), 1 (F16), 8 (Q8_0) or 30 (BF16)",
+				      "tensor '%s': type %u, must be 0 (F32), 1 (F16), 2 (Q4_0), 8 (Q8_0), 12 (Q4_K), 14 (Q6_K) or 30 (BF16)",
 				      t->name, type);
 	t->type = type;
-	if (type == CMX_TENSOR_Q8_0 && t->dims[0] % CMX_Q8_0_VALUES)
+	if (t->dims[0] % block.values)
 		return cmx_infer_fail(err, -EINVAL, "tensor '%s': row of %" PRIu64
-				      " values, Q8_0 needs a multiple of %u", t->name, t->dims[0],
-				      CMX_Q8_0_VALUES);
+				      " values, %s needs a multiple of %u", t->name, t->dims[0],
+				      cmx_tensor_type_name(type), block.values);
 	t->size = cmx_tensor_bytes(type, n);
 	if (!t->size)
 		return cmx_infer_fail(err, -EINVAL, "tensor '%s': %" PRIu64 " values overflow",
@@ -321,12 +286,12 @@ static int gguf_place_tensors(struct cmx_gguf *g, struct cmx_infer_err *err)
 		if (t->offset != sum)
 			return cmx_infer_fail(err, -EINVAL, "tensor '%s': offset %" PRIu64
 					      ", must be %" PRIu64, t->name, t->offset, sum);
-		if (base > g->cur.size || t->size > g->cur.size - base ||
-		    sum > g->cur.size - base - t->size)
+		if (base > g->cur.file.size || t->size > g->cur.file.size - base ||
+		    sum > g->cur.file.size - base - t->size)
 			return cmx_infer_fail(err, -EINVAL, "tensor '%s': %" PRIu64
 					      " bytes at data offset %" PRIu64
 					      " pass the end of the file (%" PRIu64 " bytes)",
-					      t->name, t->size, sum, g->cur.size);
+					      t->name, t->size, sum, g->cur.file.size);
 		t->offset = base + sum;
 		sum += (t->size + mask) & ~mask;
 	}
@@ -620,8 +585,7 @@ const struct cmx_gguf_tensor *cmx_gguf_tensor(const struct cmx_gguf *g, const ch
 	return NULL;
 }
 
-int cmx_gguf_read(const struct cmx_gguf *g, const struct cmx_gguf_tensor *t, uint64_t at,
-		  uint64_t len, void *dst, struct cmx_infer_err *err)
+const struct cmx_weight_file *cmx_gguf_file(const struct cmx_gguf *g)
 {
-	return cmx_gguf_pread(&g->cur, dst, len, t->offset + at, t->name, err);
+	return &g->cur.file;
 }

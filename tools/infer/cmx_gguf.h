@@ -11,6 +11,8 @@
 #include <stdint.h>
 
 #include "cmx_infer_err.h"
+#include "cmx_tensor_type.h"
+#include "cmx_weight_file.h"
 
 /* Value types of the metadata, numbered as in the file. */
 enum cmx_gguf_type {
@@ -29,18 +31,8 @@ enum cmx_gguf_type {
 	CMX_GGUF_F64 = 12,
 };
 
-/* Tensor types this project reads, numbered as in the file. */
-enum cmx_tensor_type {
-	CMX_TENSOR_F32 = 0,
-	CMX_TENSOR_F16 = 1,
-	CMX_TENSOR_Q8_0 = 8,
-	CMX_TENSOR_BF16 = 30,
-};
-
 #define CMX_GGUF_MAX_DIMS	4
 #define CMX_GGUF_MAX_NAME	64
-#define CMX_Q8_0_VALUES		32
-#define CMX_Q8_0_BYTES		34
 
 struct cmx_gguf_tensor {
 	char name[CMX_GGUF_MAX_NAME + 1];
@@ -88,12 +80,7 @@ int cmx_gguf_i32_array(const struct cmx_gguf *g, const char *key, const uint8_t 
 uint64_t cmx_gguf_n_tensors(const struct cmx_gguf *g);
 const struct cmx_gguf_tensor *cmx_gguf_tensor_at(const struct cmx_gguf *g, uint64_t i);
 const struct cmx_gguf_tensor *cmx_gguf_tensor(const struct cmx_gguf *g, const char *name);
-/* Reads bytes [@at, @at + @len) of the tensor, as stored; they must lie within t->size. */
-int cmx_gguf_read(const struct cmx_gguf *g, const struct cmx_gguf_tensor *t, uint64_t at,
-		  uint64_t len, void *dst, struct cmx_infer_err *err);
-
-const char *cmx_tensor_type_name(uint32_t type);
-/* Bytes of @n values of @type, or 0 if the type is unknown or @n does not fill whole blocks. */
-uint64_t cmx_tensor_bytes(uint32_t type, uint64_t n);
+/* Where the tensors' bytes are, at t->offset. */
+const struct cmx_weight_file *cmx_gguf_file(const struct cmx_gguf *g);
 
 #endif

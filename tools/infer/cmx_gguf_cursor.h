@@ -5,14 +5,13 @@
 
 #include <stdint.h>
 
-#include "cmx_infer_err.h"
+#include "cmx_weight_file.h"
 
 struct cmx_gguf_cursor {
 	uint8_t *buf;		/* bytes 0..have of the file; moves when it grows */
 	uint64_t have;
 	uint64_t pos;
-	uint64_t size;		/* of the file when it was opened */
-	int fd;
+	struct cmx_weight_file file;
 };
 
 int cmx_gguf_cursor_init(struct cmx_gguf_cursor *c, int fd, struct cmx_infer_err *err);
@@ -25,8 +24,6 @@ int cmx_gguf_get_u32(struct cmx_gguf_cursor *c, uint32_t *val, const char *what,
 		     struct cmx_infer_err *err);
 int cmx_gguf_get_u64(struct cmx_gguf_cursor *c, uint64_t *val, const char *what,
 		     struct cmx_infer_err *err);
-int cmx_gguf_pread(const struct cmx_gguf_cursor *c, void *dst, uint64_t n, uint64_t at,
-		   const char *what, struct cmx_infer_err *err);
 
 /* A position that was skipped over; valid until the next skip or get. */
 static inline const uint8_t *cmx_gguf_at(const struct cmx_gguf_cursor *c, uint64_t pos)

@@ -37,6 +37,7 @@ enum {
 	OPT_IGNORE_EOS,
 	OPT_CHAT,
 	OPT_SPECIAL,
+	OPT_VERIFY,
 };
 
 static const struct option long_options[] = {
@@ -67,6 +68,7 @@ static const struct option long_options[] = {
 	{ "time-only", no_argument, NULL, OPT_TIME_ONLY },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "ignore-eos", no_argument, NULL, OPT_IGNORE_EOS },
+	{ "verify", no_argument, NULL, OPT_VERIFY },
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
 };
@@ -76,7 +78,8 @@ void cmx_infer_usage(FILE *f)
 	fputs("usage: cmx infer run -m MODEL (-p TEXT | --ids FILE) -n N [options]\n"
 	      "Runs a model on a virtual NPU and prints the text it generates.\n"
 	      "\n"
-	      "  -m, --model FILE     GGUF file, architecture deepseek2\n"
+	      "  -m, --model PATH     GGUF file, architecture deepseek2, or Hugging Face folder\n"
+	      "      --verify         first check the model's files against SHA256SUMS beside them\n"
 	      "  -p, --prompt TEXT    prompt\n"
 	      "      --ids FILE       prompt as token ids\n"
 	      "      --tokenizer FILE tokenizer.json to use instead of the model's vocabulary\n"
@@ -230,6 +233,9 @@ static void parse_flag(struct cmx_infer_options *o, int opt)
 		break;
 	case OPT_SPECIAL:
 		o->special = true;
+		break;
+	case OPT_VERIFY:
+		o->verify = true;
 		break;
 	default:
 		o->help = true;

@@ -48,6 +48,7 @@ struct cmx_infer_options {
 	bool time_only;
 	bool json;
 	bool ignore_eos;
+	bool verify;
 	bool help;
 };
 

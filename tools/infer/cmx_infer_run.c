@@ -2,12 +2,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cmx_chat.h"
+#include "cmx_checksum.h"
 #include "cmx_clock.h"
 #include "cmx_detokenizer.h"
 #include "cmx_forward.h"
@@ -15,6 +17,7 @@
 #include "cmx_infer_options.h"
 #include "cmx_infer_replay.h"
 #include "cmx_infer_report.h"
+#include "cmx_load_progress.h"
 #include "cmx_output_file.h"
 #include "cmx_stop.h"
 
@@ -22,7 +25,7 @@
 struct session {
 	struct cmx_infer_options opt;
 	struct cmx_infer_err err;
-	struct cmx_gguf *gguf;
+	struct cmx_source *source;
 	struct cmx_tokenizer tok;
 	struct cmx_decisions replay;
 	struct cmx_decisions run;
@@ -274,6 +277,13 @@ static int flush_stdout(struct session *s)
 	return cmx_infer_fail(&s->err, -EIO, "standard output: %s", strerror(errno));
 }
 
+static int verify_model(struct session *s)
+{
+	struct cmx_load_progress p = { .what = "checksum" };
+
+	return cmx_checksum_verify(s->source, cmx_load_progress, &p, &s->err);
+}
+
 /* A vocabulary may come from anywhere: no control sequences to a terminal. */
 static void put_text(void *arg, const char *c, uint32_t n)
 {
@@ -289,7 +299,24 @@ static void put_text(void *arg, const char *c, uint32_t n)
 		fwrite(c, 1, n, stdout);
 }
 
-static int open_tokenizer(struct session *s, uint32_t vocab)
+/* The one given, else that of the folder or of the GGUF file itself. */
+static int read_tokenizer(struct session *s)
+{
+	uint32_t vocab = cmx_source_config(s->source)->vocab;
+	const struct cmx_gguf *g = cmx_source_gguf(s->source);
+	char path[PATH_MAX];
+
+	if (s->opt.tokenizer)
+		return cmx_tokenizer_init_json(&s->tok, s->opt.tokenizer, vocab, &s->err);
+	if (g)
+		return cmx_tokenizer_init(&s->tok, g, vocab, &s->err);
+	if (snprintf(path, sizeof(path), "%s/tokenizer.json", s->opt.model) >= (int)sizeof(path))
+		return cmx_infer_fail(&s->err, -ENAMETOOLONG, "--model: the path is longer than %u",
+				      PATH_MAX);
+	return cmx_tokenizer_init_json(&s->tok, path, vocab, &s->err);
+}
+
+static int open_tokenizer(struct session *s)
 {
 	int ret;
 
@@ -298,10 +325,7 @@ static int open_tokenizer(struct session *s, uint32_t vocab)
 		if (!s->collect)
 			return cmx_infer_fail(&s->err, -ENOMEM, "no memory for the text");
 	}
-	if (s->opt.tokenizer)
-		ret = cmx_tokenizer_init_json(&s->tok, s->opt.tokenizer, vocab, &s->err);
-	else
-		ret = cmx_tokenizer_init(&s->tok, s->gguf, vocab, &s->err);
+	ret = read_tokenizer(s);
 	if (ret)
 		return ret;
 	return cmx_detokenizer_init(&s->text, &s->tok, s->opt.stop, s->opt.n_stops, put_text, s,
@@ -310,19 +334,18 @@ static int open_tokenizer(struct session *s, uint32_t vocab)
 
 static int open_inputs(struct session *s)
 {
-	struct cmx_model_config cfg;
-	int ret = cmx_gguf_open(s->opt.model, &s->gguf, &s->err);
+	int ret = cmx_source_open(s->opt.model, &s->source, &s->err);
 
+	if (!ret && s->opt.verify)
+		ret = verify_model(s);
 	if (!ret)
-		ret = cmx_model_config_read(s->gguf, &cfg, &s->err);
-	if (!ret)
-		ret = open_tokenizer(s, cfg.vocab);
+		ret = open_tokenizer(s);
 	if (!ret && s->opt.replay)
 		ret = open_replay(s);
 	if (!ret)
 		ret = read_prompt(s);
 	if (!ret)
-		ret = check_prompt(s, &cfg);
+		ret = check_prompt(s, cmx_source_config(s->source));
 	return ret ? ret : open_outputs(s);
 }
 
@@ -340,6 +363,17 @@ static int open_die(struct session *s)
 	return cmx_die_open(&o, &s->die, &s->err);
 }
 
+static int load_model(struct session *s, const struct cmx_forward_options *f)
+{
+	struct cmx_load_progress p = { .what = "load" };
+	const struct cmx_load_options opt = {
+		.run_bytes = cmx_forward_bytes(cmx_source_config(s->source), f),
+		.progress = cmx_load_progress, .progress_ctx = &p,
+	};
+
+	return cmx_model_load(s->source, s->die, &opt, &s->model, &s->err);
+}
+
 static int load(struct session *s)
 {
 	struct cmx_forward_options f;
@@ -347,9 +381,9 @@ static int load(struct session *s)
 	int ret = open_die(s);
 
 	if (!ret)
-		ret = cmx_model_load(s->gguf, s->die, &s->model, &s->err);
+		ret = choose_shape(s, cmx_source_config(s->source), &f);
 	if (!ret)
-		ret = choose_shape(s, &s->model.cfg, &f);
+		ret = load_model(s, &f);
 	if (!ret)
 		ret = start_decisions(s, &f);
 	if (!ret)
@@ -570,7 +604,7 @@ static void session_close(struct session *s)
 	cmx_decisions_free(&s->replay);
 	cmx_detokenizer_free(&s->text);
 	cmx_tokenizer_free(&s->tok);
-	cmx_gguf_close(s->gguf);
+	cmx_source_close(s->source);
 	if (s->collect)
 		fclose(s->collect);
 	free(s->collected);

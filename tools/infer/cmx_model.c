@@ -2,92 +2,99 @@
 #include "cmx_model.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmx_load_room.h"
 #include "cmx_upload.h"
 
 /* Tensors start at multiples of this in the die's memory. */
 #define WEIGHT_ALIGN	256u
 
-enum need {
-	NEED_MATRIX,		/* any type */
-	NEED_VECTOR,		/* F32: norms, router, bias */
-};
+#define VECTOR	true		/* F32: norms, router, bias */
+#define MATRIX	false		/* any type */
 
-/* One tensor the architecture asks for. Unused dimensions are 1. */
 struct tensor_spec {
-	const char *name;
-	enum need need;
-	uint64_t dims[3];
+	struct cmx_tensor_need need;
 	struct cmx_weight *w;
 };
 
-/* Where each tensor of the main model goes. */
+/* Where a piece of a tensor of the main model goes. */
 struct placement {
-	const struct cmx_gguf_tensor *t;
-	struct cmx_weight *w;
+	struct cmx_piece piece;
+	struct cmx_weight *w;	/* NULL: not the first piece */
+	char name[64];
 	uint64_t offset;
 };
 
 struct loader {
-	const struct cmx_gguf *g;
+	const struct cmx_source *src;
 	const struct cmx_model_config *c;
 	struct placement *place;
 	uint64_t n_place;
-	uint64_t bytes;
+	uint64_t max_place;
+	uint64_t bytes;		/* on the die */
+	uint64_t stored;	/* in the files */
 	struct cmx_infer_err *err;
 	bool keep;		/* false: check only, for the MTP blocks */
 };
 
-static int check_tensor(struct loader *l, const char *name, const struct tensor_spec *s,
-			const struct cmx_gguf_tensor **out)
+static int grow(struct loader *l, uint32_t pieces)
 {
-	const struct cmx_gguf_tensor *t = cmx_gguf_tensor(l->g, name);
+	uint64_t max = l->max_place ? l->max_place : 64;
+	struct placement *p;
 
-	if (!t)
-		return cmx_infer_fail(l->err, -ENOENT, "tensor '%s' is missing", name);
-	for (uint32_t d = 0; d < CMX_GGUF_MAX_DIMS; d++) {
-		uint64_t want = d < 3 ? s->dims[d] : 1;
-
-		if (t->dims[d] != want)
-			return cmx_infer_fail(l->err, -EINVAL, "tensor '%s': dimension %u is %"
-					      PRIu64 ", the model's metadata asks for %" PRIu64,
-					      name, d, t->dims[d], want);
-	}
-	if (s->need == NEED_VECTOR && t->type != CMX_TENSOR_F32)
-		return cmx_infer_fail(l->err, -ENOTSUP, "tensor '%s': type %s, must be F32", name,
-				      cmx_tensor_type_name(t->type));
-	*out = t;
+	while (max < l->n_place + pieces)
+		max *= 2;
+	if (max == l->max_place)
+		return 0;
+	p = realloc(l->place, max * sizeof(*p));
+	if (!p)
+		return cmx_infer_fail(l->err, -ENOMEM, "no memory for the model's tensor table");
+	l->place = p;
+	l->max_place = max;
 	return 0;
 }
 
-static int take_tensor(struct loader *l, const char *name, const struct tensor_spec *s)
+static int place_tensor(struct loader *l, uint32_t block, const struct tensor_spec *s,
+			const struct cmx_tensor_found *f)
 {
-	const struct cmx_gguf_tensor *t = NULL;
-	int ret = check_tensor(l, name, s, &t);
+	uint64_t offset = l->bytes;
+	int ret = grow(l, f->n_pieces);
 
-	if (ret || !l->keep)
-		return ret;
-	/* A file cannot hold more tensors than it lists, so the array suffices. */
-	l->place[l->n_place++] = (struct placement){ t, s->w, l->bytes };
-	l->bytes += (t->size + WEIGHT_ALIGN - 1) / WEIGHT_ALIGN * WEIGHT_ALIGN;
-	s->w->type = t->type;
-	return 0;
+	for (uint32_t i = 0; i < f->n_pieces && !ret; i++) {
+		struct placement *p = &l->place[l->n_place];
+
+		ret = cmx_source_piece(l->src, block, &s->need, i, &p->piece, l->err);
+		if (ret)
+			break;
+		p->w = i ? NULL : s->w;
+		snprintf(p->name, sizeof(p->name), "%.63s", f->name);
+		p->offset = offset;
+		offset += p->piece.die_size;
+		l->stored += p->piece.size;
+		l->n_place++;
+	}
+	l->bytes += (f->size + WEIGHT_ALIGN - 1) / WEIGHT_ALIGN * WEIGHT_ALIGN;
+	s->w->type = f->type;
+	return ret;
+}
+
+static int take_tensor(struct loader *l, uint32_t block, const struct tensor_spec *s)
+{
+	struct cmx_tensor_found f;
+	int ret = cmx_source_find(l->src, block, &s->need, &f, l->err);
+
+	return ret || !l->keep ? ret : place_tensor(l, block, s, &f);
 }
 
 static int take_block(struct loader *l, uint32_t block, const struct tensor_spec *s, size_t n)
 {
 	int ret = 0;
 
-	for (size_t i = 0; i < n && !ret; i++) {
-		char name[CMX_GGUF_MAX_NAME + 1];
-
-		snprintf(name, sizeof(name), "blk.%u.%s", block, s[i].name);
-		ret = take_tensor(l, name, &s[i]);
-	}
+	for (size_t i = 0; i < n && !ret; i++)
+		ret = take_tensor(l, block, &s[i]);
 	return ret;
 }
 
@@ -98,12 +105,16 @@ static int take_query(struct loader *l, uint32_t block, struct cmx_layer *y)
 	const struct cmx_model_config *c = l->c;
 	uint64_t width = (uint64_t)c->n_head * cmx_model_qk(c);
 	const struct tensor_spec lite[] = {
-		{ "attn_q.weight", NEED_MATRIX, { c->hidden, width, 1 }, &y->q },
+		{ { "attn_q.weight", "self_attn.q_proj.weight", MATRIX,
+		    { c->hidden, width, 1 } }, &y->q },
 	};
 	const struct tensor_spec lora[] = {
-		{ "attn_q_a.weight", NEED_MATRIX, { c->hidden, c->q_lora, 1 }, &y->q_a },
-		{ "attn_q_a_norm.weight", NEED_VECTOR, { c->q_lora, 1, 1 }, &y->q_a_norm },
-		{ "attn_q_b.weight", NEED_MATRIX, { c->q_lora, width, 1 }, &y->q_b },
+		{ { "attn_q_a.weight", "self_attn.q_a_proj.weight", MATRIX,
+		    { c->hidden, c->q_lora, 1 } }, &y->q_a },
+		{ { "attn_q_a_norm.weight", "self_attn.q_a_layernorm.weight", VECTOR,
+		    { c->q_lora, 1, 1 } }, &y->q_a_norm },
+		{ { "attn_q_b.weight", "self_attn.q_b_proj.weight", MATRIX,
+		    { c->q_lora, width, 1 } }, &y->q_b },
 	};
 
 	return c->q_lora ? TAKE(l, block, lora) : TAKE(l, block, lite);
@@ -114,16 +125,20 @@ static int take_latent(struct loader *l, uint32_t block, struct cmx_layer *y)
 	const struct cmx_model_config *c = l->c;
 	uint64_t width = (uint64_t)c->n_head * (c->nope + c->v_dim);
 	const struct tensor_spec shared[] = {
-		{ "attn_kv_a_mqa.weight", NEED_MATRIX, { c->hidden, cmx_model_kv_row(c), 1 },
-		  &y->kv_a },
-		{ "attn_kv_a_norm.weight", NEED_VECTOR, { c->kv_lora, 1, 1 }, &y->kv_a_norm },
+		{ { "attn_kv_a_mqa.weight", "self_attn.kv_a_proj_with_mqa.weight", MATRIX,
+		    { c->hidden, cmx_model_kv_row(c), 1 } }, &y->kv_a },
+		{ { "attn_kv_a_norm.weight", "self_attn.kv_a_layernorm.weight", VECTOR,
+		    { c->kv_lora, 1, 1 } }, &y->kv_a_norm },
 	};
 	const struct tensor_spec legacy[] = {
-		{ "attn_kv_b.weight", NEED_MATRIX, { c->kv_lora, width, 1 }, &y->kv_b },
+		{ { "attn_kv_b.weight", "self_attn.kv_b_proj.weight", MATRIX,
+		    { c->kv_lora, width, 1 } }, &y->kv_b },
 	};
 	const struct tensor_spec split[] = {
-		{ "attn_k_b.weight", NEED_MATRIX, { c->nope, c->kv_lora, c->n_head }, &y->k_b },
-		{ "attn_v_b.weight", NEED_MATRIX, { c->kv_lora, c->v_dim, c->n_head }, &y->v_b },
+		{ { "attn_k_b.weight", NULL, MATRIX,
+		    { c->nope, c->kv_lora, c->n_head } }, &y->k_b },
+		{ { "attn_v_b.weight", NULL, MATRIX,
+		    { c->kv_lora, c->v_dim, c->n_head } }, &y->v_b },
 	};
 	int ret = TAKE(l, block, shared);
 
@@ -136,9 +151,12 @@ static int take_dense(struct loader *l, uint32_t block, struct cmx_layer *y)
 {
 	const struct cmx_model_config *c = l->c;
 	const struct tensor_spec specs[] = {
-		{ "ffn_gate.weight", NEED_MATRIX, { c->hidden, c->inter, 1 }, &y->gate },
-		{ "ffn_up.weight", NEED_MATRIX, { c->hidden, c->inter, 1 }, &y->up },
-		{ "ffn_down.weight", NEED_MATRIX, { c->inter, c->hidden, 1 }, &y->down },
+		{ { "ffn_gate.weight", "mlp.gate_proj.weight", MATRIX,
+		    { c->hidden, c->inter, 1 } }, &y->gate },
+		{ { "ffn_up.weight", "mlp.up_proj.weight", MATRIX,
+		    { c->hidden, c->inter, 1 } }, &y->up },
+		{ { "ffn_down.weight", "mlp.down_proj.weight", MATRIX,
+		    { c->inter, c->hidden, 1 } }, &y->down },
 	};
 
 	return TAKE(l, block, specs);
@@ -149,9 +167,12 @@ static int take_shared_expert(struct loader *l, uint32_t block, struct cmx_layer
 	const struct cmx_model_config *c = l->c;
 	uint64_t width = (uint64_t)c->n_shared * c->moe_inter;
 	const struct tensor_spec specs[] = {
-		{ "ffn_gate_shexp.weight", NEED_MATRIX, { c->hidden, width, 1 }, &y->sh_gate },
-		{ "ffn_up_shexp.weight", NEED_MATRIX, { c->hidden, width, 1 }, &y->sh_up },
-		{ "ffn_down_shexp.weight", NEED_MATRIX, { width, c->hidden, 1 }, &y->sh_down },
+		{ { "ffn_gate_shexp.weight", "mlp.shared_experts.gate_proj.weight", MATRIX,
+		    { c->hidden, width, 1 } }, &y->sh_gate },
+		{ { "ffn_up_shexp.weight", "mlp.shared_experts.up_proj.weight", MATRIX,
+		    { c->hidden, width, 1 } }, &y->sh_up },
+		{ { "ffn_down_shexp.weight", "mlp.shared_experts.down_proj.weight", MATRIX,
+		    { width, c->hidden, 1 } }, &y->sh_down },
 	};
 
 	return c->n_shared ? TAKE(l, block, specs) : 0;
@@ -162,13 +183,17 @@ static int take_moe(struct loader *l, uint32_t block, struct cmx_layer *y)
 	const struct cmx_model_config *c = l->c;
 	uint64_t h = c->hidden, m = c->moe_inter, e = c->n_expert;
 	const struct tensor_spec bias[] = {
-		{ "exp_probs_b.bias", NEED_VECTOR, { e, 1, 1 }, &y->bias },
+		{ { "exp_probs_b.bias", "mlp.gate.e_score_correction_bias", VECTOR,
+		    { e, 1, 1 } }, &y->bias },
 	};
 	const struct tensor_spec specs[] = {
-		{ "ffn_gate_inp.weight", NEED_VECTOR, { h, e, 1 }, &y->router },
-		{ "ffn_gate_exps.weight", NEED_MATRIX, { h, m, e }, &y->exp_gate },
-		{ "ffn_up_exps.weight", NEED_MATRIX, { h, m, e }, &y->exp_up },
-		{ "ffn_down_exps.weight", NEED_MATRIX, { m, h, e }, &y->exp_down },
+		{ { "ffn_gate_inp.weight", "mlp.gate.weight", VECTOR, { h, e, 1 } }, &y->router },
+		{ { "ffn_gate_exps.weight", "mlp.experts.%u.gate_proj.weight", MATRIX,
+		    { h, m, e } }, &y->exp_gate },
+		{ { "ffn_up_exps.weight", "mlp.experts.%u.up_proj.weight", MATRIX,
+		    { h, m, e } }, &y->exp_up },
+		{ { "ffn_down_exps.weight", "mlp.experts.%u.down_proj.weight", MATRIX,
+		    { m, h, e } }, &y->exp_down },
 	};
 	int ret = TAKE(l, block, specs);
 
@@ -181,10 +206,12 @@ static int take_layer(struct loader *l, uint32_t block, struct cmx_layer *y)
 {
 	const struct cmx_model_config *c = l->c;
 	const struct tensor_spec specs[] = {
-		{ "attn_norm.weight", NEED_VECTOR, { c->hidden, 1, 1 }, &y->attn_norm },
-		{ "attn_output.weight", NEED_MATRIX,
-		  { (uint64_t)c->n_head * c->v_dim, c->hidden, 1 }, &y->attn_out },
-		{ "ffn_norm.weight", NEED_VECTOR, { c->hidden, 1, 1 }, &y->ffn_norm },
+		{ { "attn_norm.weight", "input_layernorm.weight", VECTOR,
+		    { c->hidden, 1, 1 } }, &y->attn_norm },
+		{ { "attn_output.weight", "self_attn.o_proj.weight", MATRIX,
+		    { (uint64_t)c->n_head * c->v_dim, c->hidden, 1 } }, &y->attn_out },
+		{ { "ffn_norm.weight", "post_attention_layernorm.weight", VECTOR,
+		    { c->hidden, 1, 1 } }, &y->ffn_norm },
 	};
 	int ret = TAKE(l, block, specs);
 
@@ -204,10 +231,11 @@ static int check_mtp(struct loader *l, uint32_t block)
 	struct cmx_weight none;
 	struct cmx_layer layer;
 	const struct tensor_spec specs[] = {
-		{ "nextn.eh_proj.weight", NEED_MATRIX, { 2 * h, h, 1 }, &none },
-		{ "nextn.enorm.weight", NEED_VECTOR, { h, 1, 1 }, &none },
-		{ "nextn.hnorm.weight", NEED_VECTOR, { h, 1, 1 }, &none },
-		{ "nextn.shared_head_norm.weight", NEED_VECTOR, { h, 1, 1 }, &none },
+		{ { "nextn.eh_proj.weight", "eh_proj.weight", MATRIX, { 2 * h, h, 1 } }, &none },
+		{ { "nextn.enorm.weight", "enorm.weight", VECTOR, { h, 1, 1 } }, &none },
+		{ { "nextn.hnorm.weight", "hnorm.weight", VECTOR, { h, 1, 1 } }, &none },
+		{ { "nextn.shared_head_norm.weight", "shared_head.norm.weight", VECTOR,
+		    { h, 1, 1 } }, &none },
 	};
 	int ret = TAKE(l, block, specs);
 
@@ -217,18 +245,16 @@ static int check_mtp(struct loader *l, uint32_t block)
 static int take_model(struct loader *l, struct cmx_model *m)
 {
 	const struct cmx_model_config *c = l->c;
-	const struct tensor_spec embed = { "token_embd.weight", NEED_MATRIX,
-		{ c->hidden, c->vocab, 1 }, &m->embed };
-	const struct tensor_spec norm = { "output_norm.weight", NEED_VECTOR,
-		{ c->hidden, 1, 1 }, &m->out_norm };
-	const struct tensor_spec out = { "output.weight", NEED_MATRIX,
-		{ c->hidden, c->vocab, 1 }, &m->out };
-	int ret = take_tensor(l, embed.name, &embed);
+	const struct tensor_spec ends[] = {
+		{ { "token_embd.weight", "model.embed_tokens.weight", MATRIX,
+		    { c->hidden, c->vocab, 1 } }, &m->embed },
+		{ { "output_norm.weight", "model.norm.weight", VECTOR, { c->hidden, 1, 1 } },
+		  &m->out_norm },
+		{ { "output.weight", "lm_head.weight", MATRIX, { c->hidden, c->vocab, 1 } },
+		  &m->out },
+	};
+	int ret = TAKE(l, CMX_NO_BLOCK, ends);
 
-	if (!ret)
-		ret = take_tensor(l, norm.name, &norm);
-	if (!ret)
-		ret = take_tensor(l, out.name, &out);
 	for (uint32_t i = 0; i < c->n_layer && !ret; i++)
 		ret = take_layer(l, i, &m->layer[i]);
 	l->keep = false;
@@ -237,42 +263,64 @@ static int take_model(struct loader *l, struct cmx_model *m)
 	return ret;
 }
 
-static int load_bytes(struct loader *l, struct cmx_die *die, struct cmx_model *m)
+struct progress {
+	const struct cmx_load_options *opt;
+	uint64_t total;
+};
+
+static void pass_on(void *ctx, uint64_t done)
 {
-	struct cmx_upload up;
+	const struct progress *p = ctx;
+
+	p->opt->progress(p->opt->progress_ctx, done, p->total);
+}
+
+static int load_bytes(struct loader *l, struct cmx_die *die, const struct cmx_load_options *opt)
+{
+	struct progress progress = { opt, l->stored };
+	struct cmx_upload up = { 0 };
 	void *base;
 	int ret = cmx_die_alloc(die, CMX_PLACE_DIE, l->bytes, "weights", &base, l->err);
 
 	if (!ret)
 		ret = cmx_upload_init(&up, die, l->err);
+	if (opt->progress) {
+		up.progress = pass_on;
+		up.progress_ctx = &progress;
+	}
 	for (uint64_t i = 0; i < l->n_place && !ret; i++) {
 		struct placement *p = &l->place[i];
 
-		p->w->va = (char *)base + p->offset;
-		ret = cmx_upload_tensor(&up, l->g, p->t, (char *)base + p->offset, l->err);
+		if (p->w)
+			p->w->va = (char *)base + p->offset;
+		ret = cmx_upload_piece(&up, &p->piece, (char *)base + p->offset, p->name, l->err);
 	}
-	m->weight_bytes = l->bytes;
-	return ret ? ret : cmx_die_finish(die, l->err);
+	if (!ret)
+		ret = cmx_die_finish(die, l->err);
+	cmx_upload_fini(&up);
+	cmx_source_drop(l->src);
+	return ret;
 }
 
-int cmx_model_load(const struct cmx_gguf *g, struct cmx_die *die, struct cmx_model *m,
+int cmx_model_load(const struct cmx_source *src, struct cmx_die *die,
+		   const struct cmx_load_options *opt, struct cmx_model *m,
 		   struct cmx_infer_err *err)
 {
-	struct loader l = { .g = g, .c = &m->cfg, .err = err, .keep = true };
-	int ret;
+	struct loader l = { .src = src, .c = &m->cfg, .err = err, .keep = true };
+	int ret = 0;
 
 	memset(m, 0, sizeof(*m));
-	ret = cmx_model_config_read(g, &m->cfg, err);
-	if (ret)
-		return ret;
+	m->cfg = *cmx_source_config(src);
 	m->layer = calloc(m->cfg.n_layer, sizeof(*m->layer));
-	l.place = calloc(cmx_gguf_n_tensors(g) + 1, sizeof(*l.place));
-	if (!m->layer || !l.place)
-		ret = cmx_infer_fail(err, -ENOMEM, "no memory for the model's tensor table");
+	if (!m->layer)
+		ret = cmx_infer_fail(err, -ENOMEM, "no memory for %u layers", m->cfg.n_layer);
 	if (!ret)
 		ret = take_model(&l, m);
+	m->weight_bytes = l.bytes;
 	if (!ret)
-		ret = load_bytes(&l, die, m);
+		ret = cmx_load_check_room(die, l.bytes, opt->run_bytes, err);
+	if (!ret)
+		ret = load_bytes(&l, die, opt);
 	free(l.place);
 	if (ret)
 		cmx_model_free(m);

@@ -4,8 +4,8 @@
 #define CMX_MODEL_H
 
 #include "cmx_die.h"
-#include "cmx_gguf.h"
 #include "cmx_model_config.h"
+#include "cmx_model_source.h"
 
 struct cmx_weight {
 	const char *va;		/* device address; NULL if the model has no such tensor */
@@ -34,12 +34,20 @@ struct cmx_model {
 	uint64_t weight_bytes;
 };
 
+struct cmx_load_options {
+	uint64_t run_bytes;	/* of the die's memory that the run needs besides the weights */
+	/* Called with stored bytes read so far and in all; may be NULL. */
+	void (*progress)(void *ctx, uint64_t done, uint64_t total);
+	void *progress_ctx;
+};
+
 /*
  * Checks every tensor the architecture needs, the MTP blocks' included, and
- * puts those of the main model into the die's memory. A time-only die gets the
- * addresses and no bytes.
+ * that they fit, before it puts those of the main model into the die's memory.
+ * A time-only die gets the addresses and no bytes.
  */
-int cmx_model_load(const struct cmx_gguf *g, struct cmx_die *die, struct cmx_model *m,
+int cmx_model_load(const struct cmx_source *src, struct cmx_die *die,
+		   const struct cmx_load_options *opt, struct cmx_model *m,
 		   struct cmx_infer_err *err);
 void cmx_model_free(struct cmx_model *m);
 

@@ -172,29 +172,28 @@ static int config_mla(const struct cmx_gguf *g, struct cmx_model_config *c,
 	return 0;
 }
 
-int cmx_model_config_check_gate(const struct cmx_model_config *c, struct cmx_infer_err *err)
+int cmx_model_config_check_gate(const struct cmx_model_config *c, const struct cmx_gate_keys *keys,
+				struct cmx_infer_err *err)
 {
 	uint32_t size;
 
 	if (c->n_used > c->n_expert)
-		return cmx_infer_fail(err, -EINVAL,
-				      "expert_used_count is %u, the limit is expert_count (%u)",
-				      c->n_used, c->n_expert);
+		return cmx_infer_fail(err, -EINVAL, "%s is %u, the limit is %s (%u)", keys->used,
+				      c->n_used, keys->experts, c->n_expert);
 	if (c->n_group <= 1)
 		return 0;
 	if (c->n_group >= c->n_expert || c->n_expert % c->n_group)
 		return cmx_infer_fail(err, -EINVAL,
-				      "expert_group_count is %u, must divide expert_count (%u) and be below it",
-				      c->n_group, c->n_expert);
+				      "%s is %u, must divide %s (%u) and be below it", keys->groups,
+				      c->n_group, keys->experts, c->n_expert);
 	if (!c->n_group_used || c->n_group_used > c->n_group)
-		return cmx_infer_fail(err, -EINVAL,
-				      "expert_group_used_count is %u, must be 1..%u",
+		return cmx_infer_fail(err, -EINVAL, "%s is %u, must be 1..%u", keys->groups_used,
 				      c->n_group_used, c->n_group);
 	size = c->n_expert / c->n_group;
 	if (c->n_group_used * size < c->n_used)
-		return cmx_infer_fail(err, -EINVAL,
-				      "expert_group_used_count %u of %u experts cannot hold expert_used_count (%u)",
-				      c->n_group_used, size, c->n_used);
+		return cmx_infer_fail(err, -EINVAL, "%s %u of %u experts cannot hold %s (%u)",
+				      keys->groups_used, c->n_group_used, size, keys->used,
+				      c->n_used);
 	return 0;
 }
 
@@ -231,6 +230,9 @@ static int config_gate_bias(const struct cmx_gguf *g, struct cmx_model_config *c
 static int config_moe(const struct cmx_gguf *g, struct cmx_model_config *c,
 		      struct cmx_infer_err *err)
 {
+	static const struct cmx_gate_keys keys = { "expert_count", "expert_used_count",
+						   "expert_group_count",
+						   "expert_group_used_count" };
 	uint32_t func;
 	const struct config_u32 fields[] = {
 		{ "expert_count", &c->n_expert, 1, CMX_MAX_EXPERTS, false, 0 },
@@ -257,7 +259,7 @@ static int config_moe(const struct cmx_gguf *g, struct cmx_model_config *c,
 	ret = cmx_gguf_bool(g, ARCH ".expert_weights_norm", &c->norm_weights, err);
 	if (ret && ret != -ENOENT)
 		return ret;
-	ret = cmx_model_config_check_gate(c, err);
+	ret = cmx_model_config_check_gate(c, &keys, err);
 	return ret ? ret : config_gate_bias(g, c, err);
 }
 
@@ -282,6 +284,7 @@ static int config_yarn(const struct cmx_gguf *g, struct cmx_model_config *c,
 				      ".rope.scaling.type is '%.*s', must be 'none' or 'yarn'",
 				      (int)(len < 64 ? len : 64), s);
 	y->on = true;
+	y->magnitude = 1;
 	ret = config_f32(g, "rope.scaling.factor", 1, 1e4f, &y->factor, err);
 	if (!ret)
 		ret = config_u32(g, &orig, err);

@@ -31,6 +31,7 @@ struct cmx_yarn {
 	float beta_fast;
 	float beta_slow;
 	float log_mul;		/* 0.1 x mscale_all_dim */
+	float magnitude;	/* of cosine and sine; 1 where mscale is mscale_all_dim */
 };
 
 struct cmx_model_config {
@@ -67,8 +68,17 @@ struct cmx_model_config {
 
 int cmx_model_config_read(const struct cmx_gguf *g, struct cmx_model_config *c,
 			  struct cmx_infer_err *err);
-/* The rules a routing topology must keep; c->gate... c->n_group_used are read. */
-int cmx_model_config_check_gate(const struct cmx_model_config *c, struct cmx_infer_err *err);
+/* How the files of one kind call the fields of a routing topology. */
+struct cmx_gate_keys {
+	const char *experts;
+	const char *used;
+	const char *groups;
+	const char *groups_used;
+};
+
+/* The rules a routing topology must keep; c->n_expert... c->n_group_used are read. */
+int cmx_model_config_check_gate(const struct cmx_model_config *c, const struct cmx_gate_keys *keys,
+				struct cmx_infer_err *err);
 
 /* Width of one head's query and key. */
 static inline uint32_t cmx_model_qk(const struct cmx_model_config *c)

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cmx_upload.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 #define UPLOAD_WINDOW	(8ull << 20)
 #define UPLOAD_ALIGN	64u
 
@@ -13,24 +16,81 @@ int cmx_upload_init(struct cmx_upload *u, struct cmx_die *die, struct cmx_infer_
 	return ret;
 }
 
-int cmx_upload_tensor(struct cmx_upload *u, const struct cmx_gguf *g,
-		      const struct cmx_gguf_tensor *t, char *dst, struct cmx_infer_err *err)
+void cmx_upload_fini(struct cmx_upload *u)
 {
-	uint64_t at = 0;
-	int ret = 0;
+	free(u->scale);
+	u->scale = NULL;
+}
 
-	while (at < t->size && !ret) {
-		uint64_t len = t->size - at, room = UPLOAD_WINDOW - u->used;
+static int read_scales(struct cmx_upload *u, const struct cmx_piece *p, const char *name,
+		       struct cmx_infer_err *err)
+{
+	struct cmx_infer_err why = { .text = "" };
+	uint64_t size = p->scales * sizeof(float);
+	int ret;
+
+	if (p->recode != CMX_RECODE_FP8_BF16 || cmx_die_time_only(u->die))
+		return 0;
+	cmx_upload_fini(u);
+	u->scale = malloc(size);
+	if (!u->scale)
+		return cmx_infer_fail(err, -ENOMEM, "tensor '%.100s': no memory for its scales",
+				      name);
+	ret = cmx_weight_file_read(p->scale_file, u->scale, size, p->scale_at, name, err);
+	if (ret)
+		return ret;
+	cmx_weight_file_drop(p->scale_file, p->scale_at, size);
+	ret = cmx_fp8_check_scales(u->scale, p->scales, &why);
+	return ret ? cmx_infer_fail(err, ret, "tensor '%.100s': %s", name, why.text) : 0;
+}
+
+/* Stored bytes [at, at + len) of the piece to @to, as the die has them. */
+static int fill(struct cmx_upload *u, const struct cmx_piece *p, uint64_t at, uint64_t len,
+		char *to, const char *name, struct cmx_infer_err *err)
+{
+	struct cmx_infer_err why = { .text = "" };
+	const struct cmx_fp8_scales s = { u->scale, p->cols };
+	uint64_t per = p->recode ? cmx_recode_stored(p->recode, 1) : 1;
+	/* Numbers grow to twice their size: from the second half of the room into both. */
+	char *from = p->recode ? to + len : to;
+	int ret;
+
+	ret = cmx_weight_file_read(p->file, from, len, p->at + at, name, err);
+	if (ret)
+		return ret;
+	cmx_weight_file_drop(p->file, p->at + at, len);
+	if (!p->recode)
+		return 0;
+	ret = cmx_recode(p->recode, &s, at / per, len / per, from, to, &why);
+	return ret ? cmx_infer_fail(err, ret, "tensor '%.100s': %s", name, why.text) : 0;
+}
+
+static void advance(struct cmx_upload *u, uint64_t stored, uint64_t in_window)
+{
+	u->used += (in_window + UPLOAD_ALIGN - 1) / UPLOAD_ALIGN * UPLOAD_ALIGN;
+	u->done += stored;
+	if (u->progress)
+		u->progress(u->progress_ctx, u->done);
+}
+
+int cmx_upload_piece(struct cmx_upload *u, const struct cmx_piece *p, char *dst, const char *name,
+		     struct cmx_infer_err *err)
+{
+	uint64_t grow = p->recode ? 2 : 1, at = 0;
+	int ret = read_scales(u, p, name, err);
+
+	while (at < p->size && !ret) {
+		uint64_t len = p->size - at, room = (UPLOAD_WINDOW - u->used) / grow;
 		char *src = u->window + u->used;
 
 		if (len > room)
 			len = room;
 		if (!cmx_die_time_only(u->die))
-			ret = cmx_gguf_read(g, t, at, len, src, err);
+			ret = fill(u, p, at, len, src, name, err);
 		if (!ret)
-			ret = cmx_die_copy(u->die, dst + at, src, len, "upload", err);
+			ret = cmx_die_copy(u->die, dst + at * grow, src, len * grow, "upload", err);
 		at += len;
-		u->used += (len + UPLOAD_ALIGN - 1) / UPLOAD_ALIGN * UPLOAD_ALIGN;
+		advance(u, len, len * grow);
 		if (ret || u->used < UPLOAD_WINDOW)
 			continue;
 		/* The window is full of bytes on their way: they must leave it first. */

@@ -1,20 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Brings tensors from a model file to the die, through a window in host memory. */
+/* Brings weights from a model's files to the die, through a window in host memory. */
 #ifndef CMX_UPLOAD_H
 #define CMX_UPLOAD_H
 
 #include "cmx_die.h"
-#include "cmx_gguf.h"
+#include "cmx_model_source.h"
 
 struct cmx_upload {
 	struct cmx_die *die;
 	char *window;
 	uint64_t used;
+	float *scale;		/* of the FP8 matrix on its way */
+	/* Called as stored bytes are read; may be NULL. */
+	void (*progress)(void *ctx, uint64_t done);
+	void *progress_ctx;
+	uint64_t done;
 };
 
 int cmx_upload_init(struct cmx_upload *u, struct cmx_die *die, struct cmx_infer_err *err);
-/* Complete after cmx_die_finish(). A time-only die sees the same copies, without bytes. */
-int cmx_upload_tensor(struct cmx_upload *u, const struct cmx_gguf *g,
-		      const struct cmx_gguf_tensor *t, char *dst, struct cmx_infer_err *err);
+void cmx_upload_fini(struct cmx_upload *u);
+/*
+ * Complete after cmx_die_finish(). A time-only die sees the same copies, without bytes. Pages
+ * that were read leave the page cache.
+ */
+int cmx_upload_piece(struct cmx_upload *u, const struct cmx_piece *p, char *dst, const char *name,
+		     struct cmx_infer_err *err);
 
 #endif

@@ -13,7 +13,7 @@ cmx_inline void dot_tokens_typed(uint32_t type, const char *row, const float *co
 		dot_tile(type, row, x + t, 1, k, out + t);
 }
 
-/* Out of line: four loop nests that all kernels share. */
+/* Out of line: one loop nest for each type, shared by all kernels. */
 void CMX_K(cmx_dot_tokens)(uint32_t type, const char *row, const float *const *x, uint32_t n,
 			   uint32_t k, float *out)
 {
@@ -26,6 +26,15 @@ void CMX_K(cmx_dot_tokens)(uint32_t type, const char *row, const float *const *x
 		break;
 	case CMX_TENSOR_BF16:
 		dot_tokens_typed(CMX_TENSOR_BF16, row, x, n, k, out);
+		break;
+	case CMX_TENSOR_Q4_0:
+		dot_tokens_typed(CMX_TENSOR_Q4_0, row, x, n, k, out);
+		break;
+	case CMX_TENSOR_Q4_K:
+		dot_tokens_typed(CMX_TENSOR_Q4_K, row, x, n, k, out);
+		break;
+	case CMX_TENSOR_Q6_K:
+		dot_tokens_typed(CMX_TENSOR_Q6_K, row, x, n, k, out);
 		break;
 	default:
 		dot_tokens_typed(CMX_TENSOR_Q8_0, row, x, n, k, out);

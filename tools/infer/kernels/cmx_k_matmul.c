@@ -77,6 +77,15 @@ static void matmul_columns_any(const struct cmx_k_matmul *a, uint32_t head, uint
 	case CMX_TENSOR_BF16:
 		matmul_columns(a, CMX_TENSOR_BF16, head, row);
 		break;
+	case CMX_TENSOR_Q4_0:
+		matmul_columns(a, CMX_TENSOR_Q4_0, head, row);
+		break;
+	case CMX_TENSOR_Q4_K:
+		matmul_columns(a, CMX_TENSOR_Q4_K, head, row);
+		break;
+	case CMX_TENSOR_Q6_K:
+		matmul_columns(a, CMX_TENSOR_Q6_K, head, row);
+		break;
 	default:
 		matmul_columns(a, CMX_TENSOR_Q8_0, head, row);
 		break;

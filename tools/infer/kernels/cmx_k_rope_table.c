@@ -35,6 +35,7 @@ static double rope_frequency(const struct cmx_k_rope_table *a, uint32_t i)
 void CMX_K(cmx_k_rope_table)(const void *args, uint32_t block, uint32_t nblocks)
 {
 	const struct cmx_k_rope_table *a = args;
+	double magnitude = a->yarn.on ? (double)a->yarn.magnitude : 1;
 	uint64_t lo, hi;
 
 	cmx_block_share(a->dim / 2, block, nblocks, &lo, &hi);
@@ -46,8 +47,8 @@ void CMX_K(cmx_k_rope_table)(const void *args, uint32_t block, uint32_t nblocks)
 			double s, c;
 
 			cmx_f64_sincos((double)pos * f, &s, &c);
-			out[0] = (float)c;
-			out[1] = (float)s;
+			out[0] = (float)(c * magnitude);
+			out[1] = (float)(s * magnitude);
 		}
 	}
 }

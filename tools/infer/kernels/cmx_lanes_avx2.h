@@ -102,13 +102,18 @@ static inline struct lanes lanes_load_bf16(const void *p)
 			       bf16_8(_mm_loadu_si128((const __m128i *)p + 1)) };
 }
 
-static inline struct lanes lanes_load_i8(const void *p)
+static inline struct lanes lanes_from_i8(__m128i v)
 {
-	__m128i v = _mm_loadu_si128(p);
-
 	return (struct lanes){ _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(v)),
 			       _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(v, 8))) };
 }
+
+static inline struct lanes lanes_load_i8(const void *p)
+{
+	return lanes_from_i8(_mm_loadu_si128(p));
+}
+
+#include "cmx_lanes_bytes.h"
 
 static inline float lanes_sum(struct lanes x)
 {

@@ -133,6 +133,27 @@ static inline struct lanes lanes_load_i8(const void *p)
 	return r;
 }
 
+/* Low or high halves of sixteen bytes, less @bias. */
+static inline struct lanes lanes_load_u4(const void *p, uint32_t high, int bias)
+{
+	const uint8_t *b = p;
+	struct lanes r;
+
+	LANES_EACH((float)((b[i] >> 4 * high & 15) - bias));
+	return r;
+}
+
+/* The same with two more bits on top, from @up's bit @shift on, less 32. */
+static inline struct lanes lanes_load_u6(const void *low, uint32_t high, const void *up,
+					 uint32_t shift)
+{
+	const uint8_t *b = low, *u = up;
+	struct lanes r;
+
+	LANES_EACH((float)(((b[i] >> 4 * high & 15) | (u[i] >> shift & 3) << 4) - 32));
+	return r;
+}
+
 static inline float lanes_sum(struct lanes a)
 {
 	for (int n = 8; n; n /= 2) {

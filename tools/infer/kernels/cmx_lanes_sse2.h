@@ -125,9 +125,19 @@ static inline struct lanes lanes_load_i8(const void *p)
 	return lanes_load(f);
 }
 
+static inline struct lanes lanes_from_i8(__m128i v)
+{
+	uint8_t b[16];
+
+	_mm_storeu_si128((__m128i *)b, v);
+	return lanes_load_i8(b);
+}
+
 #undef I8_4
 #undef I8_16
 #undef I8_64
+
+#include "cmx_lanes_bytes.h"
 
 static inline float lanes_sum(struct lanes x)
 {

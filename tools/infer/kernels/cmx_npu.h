@@ -12,8 +12,8 @@
 
 #include <stdint.h>
 
-#include "../cmx_gguf.h"
 #include "../cmx_model_config.h"
+#include "../cmx_tensor_type.h"
 
 /* Rows of a weight matrix, or of a group's, that one unit of work covers. */
 #define CMX_ROW_TILE	16u

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cmx_load_room.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MEMINFO "/proc/meminfo"
+
+int cmx_load_available(const char *path, uint64_t *bytes, struct cmx_infer_err *err)
+{
+	char line[128];
+	FILE *f = fopen(path, "re");
+	uint64_t kib = 0;
+	int found = 0;
+
+	if (!f)
+		return cmx_infer_fail(err, -errno, "%s: %s", path, strerror(errno));
+	while (!found && fgets(line, sizeof(line), f))
+		found = sscanf(line, "MemAvailable: %" SCNu64 " kB", &kib) == 1;
+	fclose(f);
+	if (!found || kib > UINT64_MAX / 1024)
+		return cmx_infer_fail(err, -EINVAL, "%s has no MemAvailable", path);
+	*bytes = kib * 1024;
+	return 0;
+}
+
+static int too_large(uint64_t weights, uint64_t run, const char *whose, uint64_t has,
+		     struct cmx_infer_err *err)
+{
+	return cmx_infer_fail(err, -ENOSPC,
+			      "the model needs %" PRIu64 " bytes for weights and %" PRIu64
+			      " for cache and buffers, %s has %" PRIu64 " free", weights, run,
+			      whose, has);
+}
+
+int cmx_load_check_room(struct cmx_die *die, uint64_t weights, uint64_t run,
+			struct cmx_infer_err *err)
+{
+	uint64_t need, die_has = 0, host_has = 0;
+	int ret = cmx_die_room(die, &die_has, err);
+
+	if (ret)
+		return ret;
+	if (__builtin_add_overflow(weights, run, &need))
+		need = UINT64_MAX;
+	if (need > die_has)
+		return too_large(weights, run, "the die", die_has, err);
+	if (cmx_die_time_only(die))
+		return 0;
+	ret = cmx_load_available(MEMINFO, &host_has, err);
+	if (!ret && need > host_has)
+		ret = too_large(weights, run, "this computer", host_has, err);
+	return ret;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Whether a model fits, asked before the first byte is loaded. */
+#ifndef CMX_LOAD_ROOM_H
+#define CMX_LOAD_ROOM_H
+
+#include "cmx_die.h"
+
+/*
+ * -ENOSPC with the numbers unless @weights and the @run bytes of cache and buffers fit into
+ * the die's memory and, but for a time-only die, into this computer's.
+ */
+int cmx_load_check_room(struct cmx_die *die, uint64_t weights, uint64_t run,
+			struct cmx_infer_err *err);
+/* Bytes that programs can still get, as a file like /proc/meminfo says. */
+int cmx_load_available(const char *path, uint64_t *bytes, struct cmx_infer_err *err);
+
+#endif
