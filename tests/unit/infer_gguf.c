@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <kselftest_harness.h>
 
@@ -361,6 +363,21 @@ TEST(not_a_regular_file)
 	EXPECT_NE(NULL, strstr(err.text, "regular file"));
 	EXPECT_EQ(-ENOENT, cmx_gguf_open("/nonexistent/x", &g, &err));
 	EXPECT_EQ(NULL, g);
+}
+
+/* A FIFO that nobody writes to must not hold the program up. */
+TEST(a_pipe_is_no_file)
+{
+	char dir[] = "/tmp/gguf.XXXXXX", path[64];
+	struct cmx_gguf *g = NULL;
+
+	ASSERT_NE(NULL, mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/fifo", dir);
+	ASSERT_EQ(0, mkfifo(path, 0600));
+	EXPECT_EQ(-EINVAL, cmx_gguf_open(path, &g, &err));
+	EXPECT_NE(NULL, strstr(err.text, "fifo: not a regular file"));
+	unlink(path);
+	rmdir(dir);
 }
 
 TEST_HARNESS_MAIN

@@ -97,6 +97,21 @@ TEST(widening)
 	}
 }
 
+TEST(products_must_be_finite)
+{
+	const float scale[] = { 1e30f, -3e36f };
+	const struct cmx_fp8_scales s = { scale, 200 };
+	uint8_t in[200];
+	uint16_t out[200];
+
+	memset(in, 0x38, sizeof(in));		/* 1.0 */
+	in[3] = 0x7e;				/* 448 */
+	ASSERT_EQ(0, cmx_recode(CMX_RECODE_FP8_BF16, &s, 0, 200, in, out, &err));
+	in[130] = 0xfe;
+	EXPECT_EQ(-ERANGE, cmx_recode(CMX_RECODE_FP8_BF16, &s, 400, 200, in, out, &err));
+	EXPECT_STREQ("row 2, column 130: -448 x scale -3e+36 is more than BF16 holds", err.text);
+}
+
 TEST(scales_must_be_finite)
 {
 	const float good[] = { 1, 0, -1e30f }, bad[] = { 1, 2, INFINITY }, nan[] = { NAN };
@@ -282,6 +297,30 @@ TEST_F(folder, vllm_14027_router_and_norms_become_f32)
 	EXPECT_EQ(CMX_TENSOR_BF16, found.type);
 	EXPECT_EQ(16, found.n_pieces);
 	EXPECT_EQ(16 * 256 * 128 * 2, found.size);
+}
+
+/* The bytes are read last of all, and it is still the right expert that is named. */
+TEST_F(folder, a_number_that_is_none)
+{
+	const struct cmx_tensor_need need = { "", "mlp.experts.%u.up_proj.weight", false,
+					      { 256, 128, 16 } };
+	struct cmx_piece piece;
+	char path[128];
+	FILE *f;
+
+	ASSERT_EQ(0, cmx_source_open(self->dir.path, &self->src, &err));
+	ASSERT_EQ(0, cmx_source_piece(self->src, 2, &need, 9, &piece, &err));
+	cmx_source_close(self->src);
+	self->src = NULL;
+	snprintf(path, sizeof(path), "%s/" ST, self->dir.path);
+	f = fopen(path, "r+e");
+	ASSERT_NE(NULL, f);
+	EXPECT_EQ(0, fseek(f, (long)piece.at + 3 * 256 + 17, SEEK_SET));
+	EXPECT_EQ(0x7f, fputc(0x7f, f));
+	EXPECT_EQ(0, fclose(f));
+	EXPECT_TRUE(explained(load(&self->src, &self->dir, 0),
+			      "'model.layers.2.mlp.experts.9.up_proj.weight'",
+			      "row 3, column 17 is not a number"));
 }
 
 TEST_F(folder, fp8_without_a_word_in_the_config)

@@ -126,8 +126,8 @@ TEST(fields)
 	EXPECT_TRUE(refused(ONE("1", "[1]", "[0,4]"), 4, "'x': dtype must be a string"));
 	EXPECT_TRUE(refused(ONE("\"F33\"", "[1]", "[0,4]"), 4, "dtype 'F33' is not known"));
 	EXPECT_TRUE(refused(ONE("\"F32\"", "4", "[0,4]"), 4, "shape must be an array"));
-	EXPECT_TRUE(refused(ONE("\"F32\"", "[-1]", "[0,4]"), 4, "shape must be numbers"));
-	EXPECT_TRUE(refused(ONE("\"F32\"", "[1.5]", "[0,4]"), 4, "shape must be numbers"));
+	EXPECT_TRUE(refused(ONE("\"F32\"", "[2,-1]", "[0,4]"), 4, "dimension 1 of shape is -1"));
+	EXPECT_TRUE(refused(ONE("\"F32\"", "[1.5]", "[0,4]"), 4, "shape must be whole"));
 	EXPECT_TRUE(refused(ONE("\"F32\"", "[1,1,1,1,1,1,1,1,1]", "[0,4]"), 4, "9 dimensions"));
 	EXPECT_TRUE(refused(ONE("\"F32\"", "[4294967296,4294967296]", "[0,4]"), 4, "overflows"));
 	EXPECT_TRUE(refused(ONE("\"F32\"", "[9223372036854775807]", "[0,4]"), 4, "overflows"));
@@ -243,7 +243,7 @@ TEST(broken_index)
 	EXPECT_TRUE(index_refused(NULL, "{}", "x-2.safetensors: the tensors end at 0"));
 	EXPECT_TRUE(index_refused(NULL, "{\"a\":{\"dtype\":\"U8\",\"shape\":[8],"
 				  "\"data_offsets\":[0,8]}}", "'a' is in x-"));
-	EXPECT_TRUE(index_refused("[]", SECOND, "index.json: must be an object"));
+	EXPECT_TRUE(index_refused("[]", SECOND, "index.json: is no JSON object"));
 	EXPECT_TRUE(index_refused("{", SECOND, "index.json: "));
 	EXPECT_TRUE(index_refused("{}", SECOND, "weight_map must be"));
 	EXPECT_TRUE(index_refused(MAP("\"a\":1"), SECOND, "'a' must be a string"));

@@ -2,12 +2,10 @@
 #include "cmx_gguf.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cmx_gguf_cursor.h"
 
@@ -386,14 +384,9 @@ static int gguf_parse(struct cmx_gguf *g, struct cmx_infer_err *err)
 	return ret ? ret : gguf_parse_tensors(g, n_tensors, err);
 }
 
-int cmx_gguf_open_fd(int fd, struct cmx_gguf **out, struct cmx_infer_err *err)
+static int finish_open(struct cmx_gguf *g, int ret, struct cmx_gguf **out,
+		       struct cmx_infer_err *err)
 {
-	struct cmx_gguf *g = calloc(1, sizeof(*g));
-	int ret;
-
-	if (!g)
-		return cmx_infer_fail(err, -ENOMEM, "no memory for a model reader");
-	ret = cmx_gguf_cursor_init(&g->cur, fd, err);
 	if (!ret)
 		ret = gguf_parse(g, err);
 	if (ret)
@@ -403,16 +396,24 @@ int cmx_gguf_open_fd(int fd, struct cmx_gguf **out, struct cmx_infer_err *err)
 	return ret;
 }
 
+int cmx_gguf_open_fd(int fd, struct cmx_gguf **out, struct cmx_infer_err *err)
+{
+	struct cmx_gguf *g = calloc(1, sizeof(*g));
+
+	if (!g)
+		return cmx_infer_fail(err, -ENOMEM, "no memory for a model reader");
+	return finish_open(g, cmx_weight_file_from_fd(&g->cur.file, fd, err), out, err);
+}
+
 int cmx_gguf_open(const char *path, struct cmx_gguf **out, struct cmx_infer_err *err)
 {
+	struct cmx_gguf *g = calloc(1, sizeof(*g));
 	struct cmx_infer_err why = { .text = "" };
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	int ret;
 
-	if (fd < 0)
-		return cmx_infer_fail(err, -errno, "%s: %s", path, strerror(errno));
-	ret = cmx_gguf_open_fd(fd, out, &why);
-	close(fd);
+	if (!g)
+		return cmx_infer_fail(err, -ENOMEM, "no memory for a model reader");
+	ret = finish_open(g, cmx_weight_file_open(&g->cur.file, path, &why), out, &why);
 	return ret ? cmx_infer_fail(err, ret, "%.120s: %s", path, why.text) : 0;
 }
 

@@ -52,8 +52,9 @@ struct cmx_gguf_strings {
 
 struct cmx_gguf;
 
-/* Takes no ownership of @fd in either call: the reader keeps a duplicate. */
+/* Regular files only; errors name the file. */
 int cmx_gguf_open(const char *path, struct cmx_gguf **out, struct cmx_infer_err *err);
+/* Takes no ownership of @fd: the reader keeps a duplicate. */
 int cmx_gguf_open_fd(int fd, struct cmx_gguf **out, struct cmx_infer_err *err);
 void cmx_gguf_close(struct cmx_gguf *g);
 

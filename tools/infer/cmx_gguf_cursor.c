@@ -9,12 +9,6 @@
 #define CURSOR_FIRST_READ	(64u << 10)
 #define CURSOR_MAX_HEADER	(256ull << 20)
 
-int cmx_gguf_cursor_init(struct cmx_gguf_cursor *c, int fd, struct cmx_infer_err *err)
-{
-	*c = (struct cmx_gguf_cursor){ 0 };
-	return cmx_weight_file_from_fd(&c->file, fd, err);
-}
-
 void cmx_gguf_cursor_fini(struct cmx_gguf_cursor *c)
 {
 	cmx_weight_file_close(&c->file);

@@ -7,6 +7,7 @@
 
 #include "cmx_weight_file.h"
 
+/* To begin: an open file, and zeros. */
 struct cmx_gguf_cursor {
 	uint8_t *buf;		/* bytes 0..have of the file; moves when it grows */
 	uint64_t have;
@@ -14,7 +15,6 @@ struct cmx_gguf_cursor {
 	struct cmx_weight_file file;
 };
 
-int cmx_gguf_cursor_init(struct cmx_gguf_cursor *c, int fd, struct cmx_infer_err *err);
 void cmx_gguf_cursor_fini(struct cmx_gguf_cursor *c);
 
 /* Each names @what, with the numbers, when the file ends too early. */

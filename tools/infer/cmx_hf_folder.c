@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmx_json_file.h"
+
 #define CONFIG_NAME	"config.json"
 #define INDEX_NAME	"model.safetensors.index.json"
 #define SINGLE_NAME	"model.safetensors"
@@ -49,23 +51,13 @@ static int load_json(const struct cmx_hf_folder *f, const char *name, uint64_t m
 		     struct cmx_infer_err *err)
 {
 	struct cmx_infer_err why = { .text = "" };
-	char path[PATH_MAX], *text;
-	json_error_t e;
-	uint64_t len;
+	char path[PATH_MAX];
 	int ret = path_of(f, name, path, err);
 
 	if (ret)
 		return ret;
-	ret = cmx_weight_file_text(path, max, &text, &len, &why);
-	if (ret)
-		return file_fail(err, ret, name, &why);
-	*out = json_loadb(text, len, JSON_REJECT_DUPLICATES, &e);
-	free(text);
-	if (!*out)
-		return cmx_infer_fail(err, -EINVAL, "%s: %.150s at line %d", name, e.text, e.line);
-	if (!json_is_object(*out))
-		return cmx_infer_fail(err, -EINVAL, "%s: must be an object", name);
-	return 0;
+	ret = cmx_json_file_load(path, max, out, &why);
+	return ret ? file_fail(err, ret, name, &why) : 0;
 }
 
 /* A shard is a file of the folder itself, whatever the index says. */

@@ -164,6 +164,9 @@ static int choose_shape(struct session *s, const struct cmx_model_config *c,
 	}
 	if (!f->ctx)
 		f->ctx = need < c->ctx ? (uint32_t)need : c->ctx;
+	if (f->ctx > c->ctx)
+		return cmx_infer_fail(&s->err, -EINVAL, "--ctx is %u, the limit of the model is %u",
+				      f->ctx, c->ctx);
 	if (need > f->ctx)
 		return cmx_infer_fail(&s->err, -ENOSPC,
 				      "prompt of %u and %u output tokens need %" PRIu64

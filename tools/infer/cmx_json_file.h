@@ -3,7 +3,7 @@
 #ifndef CMX_JSON_FILE_H
 #define CMX_JSON_FILE_H
 
-#include <stddef.h>
+#include <stdint.h>
 
 #include <jansson.h>
 
@@ -11,8 +11,10 @@
 
 /*
  * The object that the file holds, json_decref() it. -ENOENT if there is no such
- * file; -EINVAL names what is wrong with it. At most @max bytes are read.
+ * file, -EFBIG if it has more than @max bytes; -EINVAL names what is wrong with it.
  */
-int cmx_json_file_read(const char *path, size_t max, json_t **root, struct cmx_infer_err *err);
+int cmx_json_file_read(const char *path, uint64_t max, json_t **root, struct cmx_infer_err *err);
+/* The same, for callers that name the file in errors themselves. */
+int cmx_json_file_load(const char *path, uint64_t max, json_t **root, struct cmx_infer_err *err);
 
 #endif

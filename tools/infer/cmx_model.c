@@ -24,7 +24,6 @@ struct tensor_spec {
 struct placement {
 	struct cmx_piece piece;
 	struct cmx_weight *w;	/* NULL: not the first piece */
-	char name[64];
 	uint64_t offset;
 };
 
@@ -70,7 +69,6 @@ static int place_tensor(struct loader *l, uint32_t block, const struct tensor_sp
 		if (ret)
 			break;
 		p->w = i ? NULL : s->w;
-		snprintf(p->name, sizeof(p->name), "%.63s", f->name);
 		p->offset = offset;
 		offset += p->piece.die_size;
 		l->stored += p->piece.size;
@@ -293,7 +291,7 @@ static int load_bytes(struct loader *l, struct cmx_die *die, const struct cmx_lo
 
 		if (p->w)
 			p->w->va = (char *)base + p->offset;
-		ret = cmx_upload_piece(&up, &p->piece, (char *)base + p->offset, p->name, l->err);
+		ret = cmx_upload_piece(&up, &p->piece, (char *)base + p->offset, l->err);
 	}
 	if (!ret)
 		ret = cmx_die_finish(die, l->err);

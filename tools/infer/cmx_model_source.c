@@ -281,6 +281,7 @@ static int describe_piece(const struct cmx_source *s, const struct cmx_hf_tensor
 	if (ret)
 		return ret;
 	*p = (struct cmx_piece){ .file = t->file, .at = t->t->offset, .size = t->t->size };
+	snprintf(p->name, sizeof(p->name), "%s", t->t->name);
 	ret = choose_type(s, t, need, p, type, err);
 	p->die_size = cmx_tensor_bytes(*type, need->dims[0] * need->dims[1]);
 	return ret;
@@ -354,10 +355,12 @@ int cmx_source_piece(const struct cmx_source *s, uint32_t block, const struct cm
 	if (s->hf)
 		return hf_piece(s, block, need, i, piece, &type, err);
 	ret = find_gguf(s, block, need, &t, err);
-	if (!ret)
-		*piece = (struct cmx_piece){
-			.file = cmx_gguf_file(s->gguf), .at = t->offset, .size = t->size,
-			.die_size = t->size,
-		};
-	return ret;
+	if (ret)
+		return ret;
+	*piece = (struct cmx_piece){
+		.file = cmx_gguf_file(s->gguf), .at = t->offset, .size = t->size,
+		.die_size = t->size,
+	};
+	snprintf(piece->name, sizeof(piece->name), "%s", t->name);
+	return 0;
 }

@@ -21,6 +21,7 @@ struct cmx_tensor_need {
 
 /* A run of bytes of one file that becomes a run of bytes on the die. */
 struct cmx_piece {
+	char name[96];		/* of its tensor, in the file */
 	const struct cmx_weight_file *file;
 	uint64_t at;
 	uint64_t size;		/* stored */

@@ -27,12 +27,23 @@ static float fp8_value(uint8_t b)
 	return cmx_float(cmx_bits(mag) | sign);
 }
 
-/* Nearest, ties to even; what is too large becomes infinite. */
+/* Nearest, ties to even; what is too large becomes infinite, which the caller refuses. */
 static uint16_t to_bf16(float f)
 {
 	uint32_t u = cmx_bits(f);
 
 	return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+
+static int fp8_fail(const struct cmx_fp8_scales *s, uint64_t i, uint8_t b, float scale,
+		    struct cmx_infer_err *err)
+{
+	if ((b & 0x7f) == 0x7f)
+		return cmx_infer_fail(err, -EDOM, "row %" PRIu64 ", column %" PRIu64
+				      " is not a number", i / s->cols, i % s->cols);
+	return cmx_infer_fail(err, -ERANGE, "row %" PRIu64 ", column %" PRIu64
+			      ": %g x scale %g is more than BF16 holds", i / s->cols, i % s->cols,
+			      (double)fp8_value(b), (double)scale);
 }
 
 static int recode_fp8(const struct cmx_fp8_scales *s, uint64_t first, uint64_t n,
@@ -46,9 +57,8 @@ static int recode_fp8(const struct cmx_fp8_scales *s, uint64_t first, uint64_t n
 		uint8_t b = from[i];
 		uint16_t h = to_bf16(fp8_value(b) * scale);
 
-		if ((b & 0x7f) == 0x7f)
-			return cmx_infer_fail(err, -EDOM, "row %" PRIu64 ", column %" PRIu64
-					      " is not a number", row, col);
+		if ((b & 0x7f) == 0x7f || (h & 0x7f80) == 0x7f80)
+			return fp8_fail(s, first + i, b, scale, err);
 		memcpy(to + 2 * i, &h, sizeof(h));
 		if (++col == s->cols) {
 			col = 0;

@@ -32,7 +32,7 @@ uint64_t cmx_recode_result(enum cmx_recode recode, uint64_t n);
 
 /*
  * Values [@first, @first + @n) of a tensor. @from may be the last bytes of @to.
- * -EDOM if an FP8 value is not a number.
+ * -EDOM if an FP8 value is not a number, -ERANGE if times its scale it is too large.
  */
 int cmx_recode(enum cmx_recode recode, const struct cmx_fp8_scales *s, uint64_t first, uint64_t n,
 	       const void *from, void *to, struct cmx_infer_err *err);

@@ -82,8 +82,12 @@ static int parse_shape(struct cmx_safetensor *t, const json_t *info, uint32_t bi
 		const json_t *d = json_array_get(shape, i);
 		json_int_t v = json_integer_value(d);
 
-		if (!json_is_integer(d) || v < 0)
-			return tensor_fail(t, err, "shape", "must be numbers of 0 or more");
+		if (!json_is_integer(d))
+			return tensor_fail(t, err, "shape", "must be whole numbers");
+		if (v < 0)
+			return cmx_infer_fail(err, -EINVAL,
+					      "tensor '%.100s': dimension %zu of shape is %lld, below 0",
+					      t->name, i, (long long)v);
 		t->dims[i] = (uint64_t)v;
 		if (__builtin_mul_overflow(size, t->dims[i], &size))
 			return cmx_infer_fail(err, -EINVAL,
@@ -147,8 +151,8 @@ static int check_metadata(const json_t *m, struct cmx_infer_err *err)
 		return cmx_infer_fail(err, -EINVAL, "__metadata__ must be an object");
 	json_object_foreach((json_t *)m, key, v) {
 		if (!json_is_string(v))
-			return cmx_infer_fail(err, -EINVAL, "__metadata__: '%.100s' must be a string",
-					      key);
+			return cmx_infer_fail(err, -EINVAL,
+					      "__metadata__: '%.100s' must be a string", key);
 	}
 	return 0;
 }

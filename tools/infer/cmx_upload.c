@@ -22,8 +22,7 @@ void cmx_upload_fini(struct cmx_upload *u)
 	u->scale = NULL;
 }
 
-static int read_scales(struct cmx_upload *u, const struct cmx_piece *p, const char *name,
-		       struct cmx_infer_err *err)
+static int read_scales(struct cmx_upload *u, const struct cmx_piece *p, struct cmx_infer_err *err)
 {
 	struct cmx_infer_err why = { .text = "" };
 	uint64_t size = p->scales * sizeof(float);
@@ -34,19 +33,19 @@ static int read_scales(struct cmx_upload *u, const struct cmx_piece *p, const ch
 	cmx_upload_fini(u);
 	u->scale = malloc(size);
 	if (!u->scale)
-		return cmx_infer_fail(err, -ENOMEM, "tensor '%.100s': no memory for its scales",
-				      name);
-	ret = cmx_weight_file_read(p->scale_file, u->scale, size, p->scale_at, name, err);
+		return cmx_infer_fail(err, -ENOMEM, "tensor '%s': no memory for its scales",
+				      p->name);
+	ret = cmx_weight_file_read(p->scale_file, u->scale, size, p->scale_at, p->name, err);
 	if (ret)
 		return ret;
 	cmx_weight_file_drop(p->scale_file, p->scale_at, size);
 	ret = cmx_fp8_check_scales(u->scale, p->scales, &why);
-	return ret ? cmx_infer_fail(err, ret, "tensor '%.100s': %s", name, why.text) : 0;
+	return ret ? cmx_infer_fail(err, ret, "tensor '%s': %s", p->name, why.text) : 0;
 }
 
 /* Stored bytes [at, at + len) of the piece to @to, as the die has them. */
 static int fill(struct cmx_upload *u, const struct cmx_piece *p, uint64_t at, uint64_t len,
-		char *to, const char *name, struct cmx_infer_err *err)
+		char *to, struct cmx_infer_err *err)
 {
 	struct cmx_infer_err why = { .text = "" };
 	const struct cmx_fp8_scales s = { u->scale, p->cols };
@@ -55,14 +54,14 @@ static int fill(struct cmx_upload *u, const struct cmx_piece *p, uint64_t at, ui
 	char *from = p->recode ? to + len : to;
 	int ret;
 
-	ret = cmx_weight_file_read(p->file, from, len, p->at + at, name, err);
+	ret = cmx_weight_file_read(p->file, from, len, p->at + at, p->name, err);
 	if (ret)
 		return ret;
 	cmx_weight_file_drop(p->file, p->at + at, len);
 	if (!p->recode)
 		return 0;
 	ret = cmx_recode(p->recode, &s, at / per, len / per, from, to, &why);
-	return ret ? cmx_infer_fail(err, ret, "tensor '%.100s': %s", name, why.text) : 0;
+	return ret ? cmx_infer_fail(err, ret, "tensor '%s': %s", p->name, why.text) : 0;
 }
 
 static void advance(struct cmx_upload *u, uint64_t stored, uint64_t in_window)
@@ -73,11 +72,11 @@ static void advance(struct cmx_upload *u, uint64_t stored, uint64_t in_window)
 		u->progress(u->progress_ctx, u->done);
 }
 
-int cmx_upload_piece(struct cmx_upload *u, const struct cmx_piece *p, char *dst, const char *name,
+int cmx_upload_piece(struct cmx_upload *u, const struct cmx_piece *p, char *dst,
 		     struct cmx_infer_err *err)
 {
 	uint64_t grow = p->recode ? 2 : 1, at = 0;
-	int ret = read_scales(u, p, name, err);
+	int ret = read_scales(u, p, err);
 
 	while (at < p->size && !ret) {
 		uint64_t len = p->size - at, room = (UPLOAD_WINDOW - u->used) / grow;
@@ -86,7 +85,7 @@ int cmx_upload_piece(struct cmx_upload *u, const struct cmx_piece *p, char *dst,
 		if (len > room)
 			len = room;
 		if (!cmx_die_time_only(u->die))
-			ret = fill(u, p, at, len, src, name, err);
+			ret = fill(u, p, at, len, src, err);
 		if (!ret)
 			ret = cmx_die_copy(u->die, dst + at * grow, src, len * grow, "upload", err);
 		at += len;

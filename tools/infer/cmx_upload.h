@@ -23,7 +23,7 @@ void cmx_upload_fini(struct cmx_upload *u);
  * Complete after cmx_die_finish(). A time-only die sees the same copies, without bytes. Pages
  * that were read leave the page cache.
  */
-int cmx_upload_piece(struct cmx_upload *u, const struct cmx_piece *p, char *dst, const char *name,
+int cmx_upload_piece(struct cmx_upload *u, const struct cmx_piece *p, char *dst,
 		     struct cmx_infer_err *err);
 
 #endif
