@@ -11,7 +11,7 @@
 
 #include "kernels/cmx_npu_cost.h"
 
-#define MAX_ALLOCS 64
+#define MAX_ALLOCS 256
 
 uint32_t host_die_blocks = 3;
 uint64_t host_die_room = 1ull << 40;

@@ -8,7 +8,7 @@
 
 #include <kselftest_harness.h>
 
-#include "cmx_decisions.h"
+#include "cmx_recording.h"
 
 static const struct cmx_model_config config = {
 	.n_layer = 3, .n_dense = 1, .n_expert = 16, .n_used = 3, .vocab = 50,
@@ -18,193 +18,256 @@ static struct cmx_infer_err err;
 static uint8_t bytes[4096];
 static size_t size;
 
-static void write_file(const struct cmx_decisions *d)
+static void write_file(const struct cmx_recording *r)
 {
 	FILE *f = fmemopen(bytes, sizeof(bytes), "w");
 
-	if (!f || cmx_decisions_write(d, f, &err))
+	if (!f || cmx_recording_write(r, f, &err))
 		abort();
 	size = (size_t)ftell(f);
 	fclose(f);
 }
 
-/* Five prompt tokens, two output tokens, experts by a simple rule. */
-static void make_decisions(struct cmx_decisions *out)
-{
-	struct cmx_decisions d;
+static struct cmx_decisions one, refused;
+static struct cmx_decisions *seq[] = { &one, &refused };
 
-	if (cmx_decisions_init(&d, &config, 7, &err))
+/*
+ * Five prompt tokens, two output tokens, experts by a simple rule; the first
+ * position is another sequence's. Behind it a sequence that was refused.
+ */
+static struct cmx_recording make_recording(void)
+{
+	cmx_decisions_free(&one);
+	cmx_decisions_free(&refused);
+	if (cmx_decisions_init(&one, &config, 7, &err) ||
+	    cmx_decisions_init(&refused, &config, 2, &err))
 		abort();
-	d.n_prompt = 5;
-	d.n_output = 2;
-	d.end = CMX_END_EOS;
-	d.chunk = 4;
-	d.ctx = 7;
-	d.temp = 0.5f;
-	d.top_k = 40;
-	d.top_p = 0.9f;
-	d.min_p = 0.05f;
-	d.penalty = 1.25f;
+	one.n_prompt = 5;
+	one.n_output = 2;
+	one.most = 9;
+	one.end = CMX_END_EOS;
+	one.temp = 0.5f;
+	one.top_k = 40;
+	one.top_p = 0.9f;
+	one.min_p = 0.05f;
+	one.penalty = 1.25f;
 	for (uint32_t i = 0; i < 7; i++)
-		d.ids[i] = i * 7;
-	for (uint32_t i = 0; i < 6 * 2 * 3; i++)
-		d.experts[i] = (uint16_t)(i * 5 % 16);
-	*out = d;
+		one.ids[i] = i * 7;
+	for (uint32_t i = 2 * 3; i < 6 * 2 * 3; i++)
+		one.experts[i] = (uint16_t)(i * 5 % 16);
+	refused.n_prompt = 2;
+	refused.ids[0] = 4000000000u;
+	refused.most = 3;
+	refused.end = CMX_END_ERROR;
+	refused.top_p = 1;
+	refused.penalty = 1;
+	return (struct cmx_recording){
+		.n_moe = 2, .n_expert = 16, .n_used = 3, .vocab = 50, .n = 2, .chunk = 4,
+		.max_batch = 2, .ctx = 13, .pages = 3, .page_shift = 4, .no_reuse = 1, .seq = seq,
+	};
 }
 
 static void make_file(void)
 {
-	struct cmx_decisions d;
+	const struct cmx_recording r = make_recording();
 
-	make_decisions(&d);
-	write_file(&d);
-	cmx_decisions_free(&d);
+	write_file(&r);
 }
 
-static int read_file(struct cmx_decisions *d, size_t len)
+static int read_file(struct cmx_recording *r, size_t len)
 {
 	int fd = memfd_create("decisions", MFD_CLOEXEC), ret;
 
 	err.text[0] = 0;
 	if (fd < 0 || write(fd, bytes, len) != (ssize_t)len || lseek(fd, 0, SEEK_SET))
 		abort();
-	ret = cmx_decisions_read(d, fd, &err);
+	ret = cmx_recording_read(r, fd, &err);
 	close(fd);
 	return ret;
 }
 
+/* That it is not taken, with a reason. */
+static int not_read(size_t len)
+{
+	struct cmx_recording r;
+	int ret = read_file(&r, len);
+
+	cmx_recording_free(&r);
+	return ret < 0 && err.text[0];
+}
+
 TEST(round_trip)
 {
-	struct cmx_decisions d;
 	struct cmx_model_config other = config;
+	const struct cmx_decisions *d;
+	struct cmx_recording r;
 
 	make_file();
-	ASSERT_EQ(0, read_file(&d, size)) TH_LOG("%s", err.text);
-	EXPECT_EQ(5, d.n_prompt);
-	EXPECT_EQ(2, d.n_output);
-	EXPECT_EQ(CMX_END_EOS, d.end);
-	EXPECT_EQ(4, d.chunk);
-	EXPECT_EQ(40, d.top_k);
-	EXPECT_EQ(0.9f, d.top_p);
-	EXPECT_EQ(0.05f, d.min_p);
-	EXPECT_EQ(1.25f, d.penalty);
-	EXPECT_EQ(42, d.ids[6]);
-	EXPECT_EQ(6, cmx_decisions_positions(&d));
-	EXPECT_EQ(2 * 3 * 5 % 16, *cmx_decisions_at(&d, 1, 0));
-	EXPECT_EQ(0, cmx_decisions_match(&d, &config, &err));
+	ASSERT_EQ(0, read_file(&r, size)) TH_LOG("%s", err.text);
+	EXPECT_EQ(2, r.n);
+	EXPECT_EQ(4, r.chunk);
+	EXPECT_EQ(2, r.max_batch);
+	EXPECT_EQ(13, r.ctx);
+	EXPECT_EQ(3, r.pages);
+	EXPECT_EQ(4, r.page_shift);
+	EXPECT_EQ(0, r.absorb);
+	EXPECT_EQ(1, r.no_reuse);
+	d = r.seq[0];
+	EXPECT_EQ(5, d->n_prompt);
+	EXPECT_EQ(2, d->n_output);
+	EXPECT_EQ(9, d->most);
+	EXPECT_EQ(CMX_END_EOS, d->end);
+	EXPECT_EQ(40, d->top_k);
+	EXPECT_EQ(0.9f, d->top_p);
+	EXPECT_EQ(0.05f, d->min_p);
+	EXPECT_EQ(1.25f, d->penalty);
+	EXPECT_EQ(42, d->ids[6]);
+	EXPECT_EQ(6, cmx_decisions_positions(d));
+	EXPECT_EQ(CMX_NOT_ROUTED, *cmx_decisions_at(d, 0, 1));
+	EXPECT_EQ(2 * 3 * 5 % 16, *cmx_decisions_at(d, 1, 0));
+	EXPECT_EQ(2, r.seq[1]->n_prompt);
+	EXPECT_EQ(0, cmx_decisions_positions(r.seq[1]));
+	EXPECT_EQ(0, cmx_recording_match(&r, &config, &err));
 	other.n_expert = 17;
-	EXPECT_EQ(-EINVAL, cmx_decisions_match(&d, &other, &err));
-	cmx_decisions_free(&d);
+	EXPECT_EQ(-EINVAL, cmx_recording_match(&r, &other, &err));
+	cmx_recording_free(&r);
 }
 
 TEST(active_experts)
 {
-	struct cmx_decisions d;
+	uint8_t seen[CMX_MAX_EXPERTS] = { 0 };
+	uint32_t n = 0;
 
-	make_file();
-	ASSERT_EQ(0, read_file(&d, size));
-	EXPECT_EQ(3, cmx_decisions_active(&d, 0, 0, 1));
-	for (uint32_t pos = 0; pos < 6; pos++) {
-		uint16_t *e = cmx_decisions_at(&d, pos, 1);
+	make_recording();
+	EXPECT_EQ(0, cmx_decisions_mark(&one, 0, 1, 1, seen, &n, &err));
+	EXPECT_EQ(3, n);
+	EXPECT_EQ(0, cmx_decisions_mark(&one, 0, 1, 1, seen, &n, &err));
+	EXPECT_EQ(3, n);
+	for (uint32_t pos = 1; pos < 6; pos++) {
+		uint16_t *e = cmx_decisions_at(&one, pos, 1);
 
 		e[0] = 1;
 		e[1] = 2;
 		e[2] = (uint16_t)(3 + pos % 2);
 	}
-	EXPECT_EQ(4, cmx_decisions_active(&d, 1, 0, 6));
-	EXPECT_EQ(3, cmx_decisions_active(&d, 1, 5, 1));
-	cmx_decisions_free(&d);
+	memset(seen, 0, sizeof(seen));
+	n = 0;
+	EXPECT_EQ(0, cmx_decisions_mark(&one, 1, 1, 5, seen, &n, &err));
+	EXPECT_EQ(4, n);
+	/* Not decided, and past the end. */
+	EXPECT_EQ(-EINVAL, cmx_decisions_mark(&one, 1, 0, 1, seen, &n, &err));
+	EXPECT_EQ(-EINVAL, cmx_decisions_mark(&one, 1, 6, 2, seen, &n, &err));
 }
 
 TEST(every_truncation_and_addition)
 {
-	struct cmx_decisions d;
-
 	make_file();
-	for (size_t len = 0; len < size; len++) {
-		EXPECT_GT(0, read_file(&d, len)) cmx_decisions_free(&d);
-		EXPECT_NE(0, strlen(err.text));
-	}
+	for (size_t len = 0; len < size; len++)
+		EXPECT_TRUE(not_read(len));
 	bytes[size] = 0;
-	EXPECT_EQ(-EINVAL, read_file(&d, size + 1));
+	EXPECT_TRUE(not_read(size + 1));
 }
 
 TEST(every_bit_flipped)
 {
-	struct cmx_decisions d;
-
 	make_file();
 	for (size_t i = 0; i < size * 8; i++) {
 		bytes[i / 8] ^= (uint8_t)(1u << i % 8);
-		EXPECT_GT(0, read_file(&d, size)) cmx_decisions_free(&d);
-		EXPECT_NE(0, strlen(err.text));
+		EXPECT_TRUE(not_read(size));
 		bytes[i / 8] ^= (uint8_t)(1u << i % 8);
 	}
 }
 
 /* With a checksum that is right. */
+static int refused_with(const struct cmx_recording *r, const char *word)
+{
+	write_file(r);
+	return not_read(size) && strstr(err.text, word);
+}
+
 TEST(decisions_that_no_run_makes)
 {
-	struct cmx_decisions d, got;
+	struct cmx_recording r = make_recording(), got;
 
-	make_decisions(&d);
-	d.experts[7] = d.experts[6];
-	write_file(&d);
-	EXPECT_EQ(-EINVAL, read_file(&got, size));
-	EXPECT_NE(NULL, strstr(err.text, "stands twice")) TH_LOG("%s", err.text);
-	d.experts[7] = d.experts[3];
-	write_file(&d);
+	one.experts[7] = one.experts[6];
+	EXPECT_TRUE(refused_with(&r, "stands twice")) TH_LOG("%s", err.text);
+	one.experts[7] = CMX_NOT_ROUTED;
+	EXPECT_TRUE(refused_with(&r, "1 of 3 experts missing")) TH_LOG("%s", err.text);
+	one.experts[7] = 16;
+	EXPECT_TRUE(refused_with(&r, "must be below 16")) TH_LOG("%s", err.text);
+	one.experts[7] = 9;
+	write_file(&r);
 	EXPECT_EQ(0, read_file(&got, size)) TH_LOG("%s", err.text);
-	cmx_decisions_free(&got);
-	d.n_output = 0;
-	write_file(&d);
-	EXPECT_EQ(-EINVAL, read_file(&got, size));
-	EXPECT_NE(NULL, strstr(err.text, "output length 0")) TH_LOG("%s", err.text);
-	cmx_decisions_free(&d);
+	cmx_recording_free(&got);
+	one.end = CMX_END_LENGTH;
+	EXPECT_TRUE(refused_with(&r, "2 of 9 output tokens")) TH_LOG("%s", err.text);
+	one.end = CMX_END_EOS;
+	one.n_output = 0;
+	EXPECT_TRUE(refused_with(&r, "output length 0")) TH_LOG("%s", err.text);
+	one.end = CMX_END_CANCEL;
+	EXPECT_TRUE(refused_with(&r, "end reason is 4, must be 0..3")) TH_LOG("%s", err.text);
+	one.end = CMX_END_EOS;
+	one.n_output = 2;
+	one.ids[3] = 50;
+	EXPECT_TRUE(refused_with(&r, "token 3 is 50, must be below 50")) TH_LOG("%s", err.text);
 }
 
 TEST(a_pipe_is_no_file)
 {
-	struct cmx_decisions d;
+	struct cmx_recording r;
 	int fds[2];
 
 	make_file();
 	ASSERT_EQ(0, pipe(fds));
 	ASSERT_EQ((ssize_t)size, write(fds[1], bytes, size));
-	EXPECT_EQ(-EINVAL, cmx_decisions_read(&d, fds[0], &err));
+	EXPECT_EQ(-EINVAL, cmx_recording_read(&r, fds[0], &err));
 	EXPECT_NE(NULL, strstr(err.text, "regular file"));
+	cmx_recording_free(&r);
 	close(fds[0]);
 	close(fds[1]);
 }
 
 static int refused_u32(size_t at, uint32_t v, const char *word)
 {
-	struct cmx_decisions d;
-
 	make_file();
 	memcpy(bytes + at, &v, sizeof(v));
-	return read_file(&d, size) < 0 && strstr(err.text, word);
+	return not_read(size) && strstr(err.text, word);
 }
 
 TEST(header_fields)
 {
 	EXPECT_TRUE(refused_u32(0, 0, "not a decisions file"));
-	EXPECT_TRUE(refused_u32(8, 1, "version is 1, must be 2..2"));
-	EXPECT_TRUE(refused_u32(8, 3, "version is 3"));
+	EXPECT_TRUE(refused_u32(8, 2, "version is 2, must be 3..3"));
+	EXPECT_TRUE(refused_u32(8, 4, "version is 4"));
 	EXPECT_TRUE(refused_u32(12, 100000, "MoE layer count"));
 	EXPECT_TRUE(refused_u32(16, 0, "expert count is 0"));
 	EXPECT_TRUE(refused_u32(20, 17, "experts used is 17, must be 1..16"));
 	EXPECT_TRUE(refused_u32(24, 0, "vocabulary"));
-	EXPECT_TRUE(refused_u32(28, 0, "prompt length"));
-	EXPECT_TRUE(refused_u32(28, 1u << 20, "counts ask for"));
-	EXPECT_TRUE(refused_u32(32, UINT32_MAX, "output length"));
-	EXPECT_TRUE(refused_u32(36, 3, "end reason"));
-	EXPECT_TRUE(refused_u32(40, 0, "chunk"));
-	EXPECT_TRUE(refused_u32(48, 2, "all-logits"));
-	EXPECT_TRUE(refused_u32(56, 0x7fc00000, "temperature"));
-	EXPECT_TRUE(refused_u32(60, 0, "top-p"));
-	EXPECT_TRUE(refused_u32(64, 0x40000000, "min-p is 2, must be 0..1"));
-	EXPECT_TRUE(refused_u32(68, 0x7f800000, "repetition penalty is inf"));
+	EXPECT_TRUE(refused_u32(28, 0, "sequence count is 0"));
+	EXPECT_TRUE(refused_u32(28, 60000, "counts ask for"));
+	EXPECT_TRUE(refused_u32(32, 0, "tokens of a step"));
+	EXPECT_TRUE(refused_u32(36, 0, "sequences of a step"));
+	EXPECT_TRUE(refused_u32(40, 0, "context"));
+	EXPECT_TRUE(refused_u32(44, 0, "page count"));
+	EXPECT_TRUE(refused_u32(48, 32, "page shift is 32, must be 2..12"));
+	EXPECT_TRUE(refused_u32(52, 2, "all-logits"));
+	EXPECT_TRUE(refused_u32(56, 2, "absorbed-prompts"));
+	EXPECT_TRUE(refused_u32(60, 2, "no-reuse"));
+}
+
+#define SEQ	64	/* where the first sequence's fields start */
+
+TEST(fields_of_a_sequence)
+{
+	EXPECT_TRUE(refused_u32(SEQ, 0, "prompt length is 0"));
+	EXPECT_TRUE(refused_u32(SEQ, 1u << 20, "counts ask for"));
+	EXPECT_TRUE(refused_u32(SEQ + 4, UINT32_MAX, "output length"));
+	EXPECT_TRUE(refused_u32(SEQ + 8, 1, "most output tokens is 1, must be 2.."));
+	EXPECT_TRUE(refused_u32(SEQ + 12, 5, "end reason"));
+	EXPECT_TRUE(refused_u32(SEQ + 20, 0x7fc00000, "temperature"));
+	EXPECT_TRUE(refused_u32(SEQ + 24, 0, "top-p"));
+	EXPECT_TRUE(refused_u32(SEQ + 28, 0x40000000, "min-p is 2, must be 0..1"));
+	EXPECT_TRUE(refused_u32(SEQ + 32, 0x7f800000, "repetition penalty is inf"));
 }
 
 TEST_HARNESS_MAIN

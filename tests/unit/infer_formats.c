@@ -67,21 +67,24 @@ static struct cmx_source *open_form(const struct form *form, const struct tinymo
 	return src;
 }
 
+/* In steps of @chunk tokens, one at a time in the absorbed form. */
 static int run_chunks(struct cmx_forward *f, uint32_t chunk, struct result *r)
 {
 	const struct cmx_model_config *c = &f->m->cfg;
 	uint32_t moe = cmx_model_n_moe(c);
-	int ret;
+	const uint32_t pages[] = { 1, 0 };
+	int ret = cmx_forward_prompt(f, 0, ids, N_IDS, &err);
 
-	memcpy(f->prompt, ids, sizeof(ids));
-	ret = cmx_forward_prompt(f, N_IDS, &err);
 	for (uint32_t pos = 0; pos < N_IDS && !ret; pos += chunk) {
 		uint32_t n = N_IDS - pos < chunk ? N_IDS - pos : chunk;
+		struct cmx_part part = {
+			.pages = pages, .pos = pos, .n = n, .absorbed = chunk == 1, .want = n,
+		};
 
-		ret = cmx_forward_chunk(f, pos, n, -1, &err);
+		ret = cmx_forward_step(f, &part, 1, &err);
 		memcpy(r->logits + pos * c->vocab, f->logits, n * c->vocab * sizeof(float));
 		for (uint32_t l = 0; l < moe; l++)
-			memcpy(r->experts + (l * N_IDS + pos) * c->n_used,
+			memcpy(r->experts + ((uint64_t)l * N_IDS + pos) * c->n_used,
 			       cmx_forward_experts(f, l, 0), n * c->n_used * sizeof(uint32_t));
 	}
 	return ret;
@@ -92,13 +95,13 @@ static int run_engine(const struct cmx_source *src, uint32_t chunk, struct resul
 {
 	const struct cmx_model_config *c = cmx_source_config(src);
 	const struct cmx_forward_options opt = {
-		.ctx = N_IDS, .chunk = chunk, .all_logits = true,
-		.sampling = { .penalty = 1, .top_p = 1 },
+		.ctx = N_IDS, .rows = chunk, .seqs = 1, .pages = 2, .page_shift = 2,
+		.all_logits = true,
 	};
 	struct cmx_die_options die_opt = { .isa = CMX_ISA_COUNT - 1, .threads = 1 };
 	const struct cmx_load_options load = { 0 };
 	struct cmx_model m = { 0 };
-	struct cmx_forward f;
+	struct cmx_forward f = { 0 };
 	struct cmx_die *die = NULL;
 	int ret;
 
@@ -110,9 +113,10 @@ static int run_engine(const struct cmx_source *src, uint32_t chunk, struct resul
 	if (!ret)
 		ret = cmx_model_load(src, die, &load, &m, &err);
 	if (!ret)
-		ret = cmx_forward_init(&f, &m, die, &opt, NULL, &err);
+		ret = cmx_forward_init(&f, &m, die, &opt, &err);
 	if (!ret)
 		ret = run_chunks(&f, chunk, r);
+	cmx_forward_free(&f);
 	cmx_model_free(&m);
 	cmx_die_close(die);
 	return ret;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The whole pass against reference logits, with the engine's own kernels on a
- * stand-in die: both file forms, several chunkings, grids and SIMD levels. Also
- * model files whose tensors do not fit their metadata.
+ * stand-in die: both file forms, both forms of attention, several chunkings, grids
+ * and SIMD levels. Also model files whose tensors do not fit their metadata.
  */
 #include <errno.h>
 #include <math.h>
@@ -29,6 +29,7 @@ struct engine {
 };
 
 static struct cmx_infer_err err;
+static bool absorbed;	/* the form that prompts take */
 
 static int make_model(const char *preset, enum tinymoe_type type, bool legacy)
 {
@@ -40,47 +41,62 @@ static int make_model(const char *preset, enum tinymoe_type type, bool legacy)
 	return fd;
 }
 
+/* Pages of 16 positions, handed out from the last one down. */
+static uint32_t pages[(CTX + 15) / 16];
+
 static int engine_open(struct engine *e, int fd, const struct cmx_die_options *die,
-		       uint32_t chunk, const struct cmx_decisions *replay)
+		       uint32_t rows)
 {
+	const uint32_t n = sizeof(pages) / sizeof(pages[0]);
 	const struct cmx_forward_options opt = {
-		.ctx = CTX, .chunk = chunk, .all_logits = true,
-		.sampling = { .penalty = 1, .top_p = 1 },
+		.ctx = CTX, .rows = rows, .seqs = 1, .pages = n, .page_shift = 4,
+		.all_logits = true, .absorb = true,
 	};
+	struct cmx_forward_options plain = opt;
 	const struct cmx_load_options load = { 0 };
 	struct cmx_source *src = NULL;
 	int ret = cmx_source_open_fd(fd, &src, &err);
 
+	for (uint32_t i = 0; i < n; i++)
+		pages[i] = n - 1 - i;
+	plain.absorb = false;
 	memset(e, 0, sizeof(*e));
 	if (!ret)
 		ret = cmx_die_open(die, &e->die, &err);
 	if (!ret)
 		ret = cmx_model_load(src, e->die, &load, &e->model, &err);
 	if (!ret)
-		ret = cmx_forward_init(&e->fwd, &e->model, e->die, &opt, replay, &err);
+		ret = cmx_forward_init(&e->fwd, &e->model, e->die, absorbed ? &opt : &plain, &err);
 	cmx_source_close(src);
 	return ret;
 }
 
 static void engine_close(struct engine *e)
 {
+	cmx_forward_free(&e->fwd);
 	cmx_model_free(&e->model);
 	cmx_die_close(e->die);
+}
+
+static struct cmx_part prompt_part(uint32_t pos, uint32_t n)
+{
+	return (struct cmx_part){
+		.pages = pages, .pos = pos, .n = n, .absorbed = absorbed, .want = n,
+	};
 }
 
 /* Logits of all @n tokens, free() them; NULL after a failure. */
 static float *run_prompt(struct engine *e, const uint32_t *ids, uint32_t n)
 {
-	uint32_t vocab = e->model.cfg.vocab, chunk = e->fwd.opt.chunk;
+	uint32_t vocab = e->model.cfg.vocab, rows = e->fwd.opt.rows;
 	float *out = malloc((size_t)n * vocab * sizeof(*out));
-	int ret;
+	int ret = cmx_forward_prompt(&e->fwd, 0, ids, n, &err);
 
-	memcpy(e->fwd.prompt, ids, n * sizeof(*ids));
-	ret = cmx_forward_prompt(&e->fwd, n, &err);
-	for (uint32_t pos = 0; pos < n && !ret; pos += chunk) {
-		uint32_t step = n - pos < chunk ? n - pos : chunk;
+	for (uint32_t pos = 0; pos < n && !ret; pos += rows) {
+		uint32_t step = n - pos < rows ? n - pos : rows;
+		struct cmx_part part = prompt_part(pos, step);
 
-		ret = cmx_forward_chunk(&e->fwd, pos, step, -1, &err);
+		ret = cmx_forward_step(&e->fwd, &part, 1, &err);
 		memcpy(out + (size_t)pos * vocab, e->fwd.logits,
 		       (size_t)step * vocab * sizeof(*out));
 	}
@@ -132,7 +148,7 @@ static double against_reference(int fd, const char *name, const char *prompt, ui
 		return -1;
 	snprintf(path, sizeof(path), REF "%s.%s.logits.f32", name, prompt);
 	want = read_floats(path, n * 512);
-	if (!engine_open(&e, fd, &die, chunk, NULL))
+	if (!engine_open(&e, fd, &die, chunk))
 		got = run_prompt(&e, ids, n);
 	if (got)
 		diff = max_diff(got, want, n * 512);
@@ -143,19 +159,26 @@ static double against_reference(int fd, const char *name, const char *prompt, ui
 	return diff;
 }
 
-/* On the fastest level there is; the others are compared with it elsewhere. */
+/* On the fastest level there is; the others are compared with it elsewhere. In both forms. */
 static int near_reference(int fd, const char *name, const char *prompt, uint32_t chunk)
 {
-	int isa = CMX_ISA_COUNT - 1;
-	double diff;
+	int isa = CMX_ISA_COUNT - 1, ok = 1;
 
 	while (!cmx_npu_kernels(isa))
 		isa--;
-	diff = against_reference(fd, name, prompt, chunk, isa);
-	if (diff >= 0 && diff < TOL)
-		return 1;
-	fprintf(stderr, "%s %s chunk %u: %g %s\n", name, prompt, chunk, diff, err.text);
-	return 0;
+	for (int form = 0; form < 2; form++) {
+		double diff;
+
+		absorbed = form;
+		diff = against_reference(fd, name, prompt, chunk, isa);
+		if (diff >= 0 && diff < TOL)
+			continue;
+		fprintf(stderr, "%s %s chunk %u form %d: %g %s\n", name, prompt, chunk, form,
+			diff, err.text);
+		ok = 0;
+	}
+	absorbed = false;
+	return ok;
 }
 
 TEST(v3)
@@ -248,7 +271,7 @@ TEST(bits_do_not_depend_on_level_or_grid)
 			if (!cmx_npu_kernels(isa))
 				continue;
 			host_die_blocks = 1 + (uint32_t)isa * 4;
-			ASSERT_EQ(0, engine_open(&e, fd, &die, 2, NULL)) TH_LOG("%s", err.text);
+			ASSERT_EQ(0, engine_open(&e, fd, &die, 2)) TH_LOG("%s", err.text);
 			got = run_prompt(&e, ids, 3);
 			ASSERT_NE(NULL, got);
 			if (!first)
@@ -272,31 +295,45 @@ static void note(struct cmx_decisions *d, const struct cmx_forward *f, uint32_t 
 	}
 }
 
+/* Six tokens of a prompt and one of the output. */
+static int run_two_steps(struct engine *e, struct cmx_decisions *d, bool replay)
+{
+	static const uint32_t ids[] = { 0, 445, 163, 385, 217, 229, 161 };
+	const struct cmx_sampling sampling = { .penalty = 1.5f, .temp = 1, .top_p = 1 };
+	struct cmx_part part = prompt_part(0, 6);
+	int ret = cmx_forward_prompt(&e->fwd, 0, ids, 7, &err);
+
+	for (uint32_t i = 0; i < 2 && !ret; i++) {
+		part.sample = 1;
+		part.sampling = &sampling;
+		part.index = i;
+		part.replay = replay ? d : NULL;
+		ret = cmx_forward_step(&e->fwd, &part, 1, &err);
+		if (!replay)
+			note(d, &e->fwd, part.pos, part.n);
+		part = prompt_part(6, 1);
+		part.absorbed = true;
+	}
+	return ret;
+}
+
 TEST(time_only_takes_the_same_time)
 {
-	const uint32_t ids[] = { 0, 445, 163, 385, 217, 229, 161 };
 	struct cmx_die_options die = { .isa = CMX_ISA_SCALAR, .threads = 1 };
 	int fd = make_model("v3tiny", TINYMOE_F32, false);
 	struct cmx_die_stats data, time;
 	struct cmx_decisions d;
 	struct engine e;
 
-	ASSERT_EQ(0, engine_open(&e, fd, &die, 7, NULL)) TH_LOG("%s", err.text);
+	ASSERT_EQ(0, engine_open(&e, fd, &die, 7)) TH_LOG("%s", err.text);
 	ASSERT_EQ(0, cmx_decisions_init(&d, &e.model.cfg, 7, &err));
-	memcpy(e.fwd.prompt, ids, sizeof(ids));
-	cmx_forward_prompt(&e.fwd, 7, &err);
-	ASSERT_EQ(0, cmx_forward_chunk(&e.fwd, 0, 6, 0, &err));
-	note(&d, &e.fwd, 0, 6);
-	ASSERT_EQ(0, cmx_forward_chunk(&e.fwd, 6, 1, 1, &err));
-	note(&d, &e.fwd, 6, 1);
+	ASSERT_EQ(0, run_two_steps(&e, &d, false)) TH_LOG("%s", err.text);
 	cmx_die_stats(e.die, &data, &err);
 	engine_close(&e);
 
 	die.time_only = true;
-	ASSERT_EQ(0, engine_open(&e, fd, &die, 7, &d)) TH_LOG("%s", err.text);
-	cmx_forward_prompt(&e.fwd, 7, &err);
-	ASSERT_EQ(0, cmx_forward_chunk(&e.fwd, 0, 6, 0, &err));
-	ASSERT_EQ(0, cmx_forward_chunk(&e.fwd, 6, 1, 1, &err));
+	ASSERT_EQ(0, engine_open(&e, fd, &die, 7)) TH_LOG("%s", err.text);
+	ASSERT_EQ(0, run_two_steps(&e, &d, true)) TH_LOG("%s", err.text);
 	cmx_die_stats(e.die, &time, &err);
 	EXPECT_EQ(data.now_ps, time.now_ps);
 	EXPECT_EQ(data.launches, time.launches);
@@ -306,17 +343,66 @@ TEST(time_only_takes_the_same_time)
 	close(fd);
 }
 
-TEST(limits_of_a_chunk)
+static int step_fails(struct engine *e, const struct cmx_part *part, uint32_t n)
+{
+	struct cmx_part copy[3];
+
+	memcpy(copy, part, n * sizeof(*part));
+	return cmx_forward_step(&e->fwd, copy, n, &err);
+}
+
+TEST(limits_of_a_step)
 {
 	const struct cmx_die_options die = { .isa = CMX_ISA_SCALAR, .threads = 1 };
 	int fd = make_model("v3tiny", TINYMOE_F32, false);
+	const uint32_t ids[CTX + 1] = { 0 };
+	struct cmx_part part = prompt_part(0, 5), two[2];
 	struct engine e;
 
-	ASSERT_EQ(0, engine_open(&e, fd, &die, 4, NULL));
-	EXPECT_EQ(-ENOSPC, cmx_forward_chunk(&e.fwd, 0, 5, -1, &err));
-	EXPECT_EQ(-ENOSPC, cmx_forward_chunk(&e.fwd, CTX - 3, 4, -1, &err));
-	EXPECT_EQ(-ENOSPC, cmx_forward_chunk(&e.fwd, 0, 0, -1, &err));
-	EXPECT_EQ(-ENOSPC, cmx_forward_prompt(&e.fwd, CTX + 1, &err));
+	ASSERT_EQ(0, engine_open(&e, fd, &die, 4)) TH_LOG("%s", err.text);
+	EXPECT_EQ(-ENOSPC, step_fails(&e, &part, 1));
+	EXPECT_NE(NULL, strstr(err.text, "5 tokens, the limit is 4"));
+	part = prompt_part(CTX - 3, 4);
+	EXPECT_EQ(-ENOSPC, step_fails(&e, &part, 1));
+	EXPECT_NE(NULL, strstr(err.text, "4 tokens at position 117: the context has 120"));
+	part = prompt_part(0, 0);
+	EXPECT_EQ(-ENOSPC, step_fails(&e, &part, 1));
+	two[0] = prompt_part(0, 1);
+	two[1] = prompt_part(0, 1);
+	EXPECT_EQ(-ENOSPC, step_fails(&e, two, 2));
+	EXPECT_NE(NULL, strstr(err.text, "2 sequences, the limit is 1"));
+	part = prompt_part(0, 2);
+	part.sample = 2;
+	EXPECT_EQ(-EINVAL, step_fails(&e, &part, 1));
+	EXPECT_EQ(-ENOSPC, cmx_forward_prompt(&e.fwd, 0, ids, CTX + 1, &err));
+	engine_close(&e);
+	close(fd);
+}
+
+TEST(limits_of_the_buffers)
+{
+	const struct cmx_die_options die = { .isa = CMX_ISA_SCALAR, .threads = 1 };
+	const struct cmx_forward_options good = {
+		.ctx = CTX, .rows = 4, .seqs = 4, .pages = 8, .page_shift = 4,
+	};
+	int fd = make_model("v3tiny", TINYMOE_F32, false);
+	struct cmx_forward_options bad[6] = { good, good, good, good, good, good };
+	struct engine e;
+
+	ASSERT_EQ(0, engine_open(&e, fd, &die, 4));
+	bad[0].ctx = e.model.cfg.ctx + 1;
+	bad[1].rows = 3;
+	bad[2].seqs = 0;
+	bad[3].pages = 0;
+	bad[4].page_shift = 1;
+	bad[5].page_shift = 13;
+	for (int i = 0; i < 6; i++) {
+		struct cmx_forward f;
+
+		EXPECT_EQ(-EINVAL, cmx_forward_init(&f, &e.model, e.die, &bad[i], &err));
+		EXPECT_NE(NULL, strstr(err.text, "must be"));
+		cmx_forward_free(&f);
+	}
 	engine_close(&e);
 	close(fd);
 }
@@ -349,7 +435,7 @@ TEST(tensors_that_do_not_fit)
 		snprintf(broken, sizeof(broken), "%s", names[i]);
 		broken[strlen(broken) - 1] = 'x';
 		patch(fd, names[i], broken);
-		EXPECT_EQ(-ENOENT, engine_open(&e, fd, &die, 4, NULL));
+		EXPECT_EQ(-ENOENT, engine_open(&e, fd, &die, 4));
 		EXPECT_NE(NULL, strstr(err.text, names[i]));
 		engine_close(&e);
 		close(fd);
@@ -381,7 +467,7 @@ TEST(metadata_that_does_not_fit_the_tensors)
 	struct engine e;
 
 	ASSERT_EQ(1, pwrite(fd, "\x7f", 1, at));
-	EXPECT_EQ(-EINVAL, engine_open(&e, fd, &die, 4, NULL));
+	EXPECT_EQ(-EINVAL, engine_open(&e, fd, &die, 4));
 	EXPECT_NE(NULL, strstr(err.text, "asks for 127"));
 	engine_close(&e);
 	close(fd);
@@ -397,7 +483,7 @@ static int refused_or_runs(int fd)
 	int ok;
 
 	err.text[0] = 0;
-	if (!engine_open(&e, fd, &die, 1, NULL))
+	if (!engine_open(&e, fd, &die, 1))
 		got = run_prompt(&e, &id, 1);
 	ok = got || err.text[0];
 	free(got);

@@ -326,82 +326,6 @@ TEST(silu_of_any_size)
 	}
 }
 
-TEST(attention)
-{
-	for (uint32_t i = 0; i < 12; i++) {
-		struct cmx_k_attention a = {
-			.q1 = x, .q2 = x + 100, .k1 = w_f32, .k2 = w_f32 + 64, .v = w_f32 + 7,
-			.q1_stride = 300, .q1_head = 50, .q2_stride = 200, .q2_head = 30,
-			.k1_stride = 150, .k1_head = 9, .k2_stride = 150, .v_stride = 150,
-			.v_head = 5, .d1 = 1 + i * 5, .d2 = 2 + i, .dv = 1 + i * 4, .heads = 3,
-			.tokens = 1 + i % 4, .pos = i * i, .scale = 0.3f,
-		};
-		uint32_t n;
-
-		a.out_head = a.dv;
-		a.out_stride = 3 * a.dv + 2;
-		n = a.tokens * a.out_stride;
-		fill(x, 4096, 0);
-		fill(w_f32, 150 * 200, 0);
-		EXPECT_TRUE(levels_agree(CMX_NPU_ATTENTION, &a, &a.out, n));
-	}
-}
-
-/* The same token alone and in a batch, at positions around the tile's edge. */
-TEST(attention_does_not_depend_on_the_chunk)
-{
-	for (uint32_t end = 61; end < 132; end += 3) {
-		struct cmx_k_attention a = {
-			.q1 = x, .q2 = x, .k1 = w_f32, .k2 = w_f32, .v = w_f32, .out = out[0],
-			.q1_stride = 40, .q1_head = 20, .q2_stride = 40, .q2_head = 20,
-			.k1_stride = 40, .k2_stride = 40, .v_stride = 40, .out_stride = 60,
-			.out_head = 30, .d1 = 20, .d2 = 8, .dv = 30, .heads = 2, .tokens = 5,
-			.pos = end - 5, .scale = 1,
-		};
-
-		fill(x, 5 * 40, 0);
-		fill(w_f32, end * 40, 0);
-		run(CMX_ISA_SCALAR, CMX_NPU_ATTENTION, &a, 2);
-		a.q1 += 4 * 40;
-		a.q2 += 4 * 40;
-		a.pos += 4;
-		a.tokens = 1;
-		a.out = out[1];
-		run(CMX_ISA_SCALAR, CMX_NPU_ATTENTION, &a, 1);
-		EXPECT_TRUE(same(out[0] + 4 * 60, out[1], 60));
-	}
-}
-
-TEST(attention_against_double)
-{
-	const uint32_t end = 150, d = 24;
-	double score[150], sum = 0, top = -INFINITY, v[24] = { 0 };
-	const struct cmx_k_attention a = {
-		.q1 = x, .q2 = x + 16, .k1 = w_f32, .k2 = w_f32 + 16, .v = w_f32, .out = out[0],
-		.k1_stride = d, .k2_stride = d, .v_stride = d, .d1 = 16, .d2 = 8, .dv = d,
-		.heads = 1, .tokens = 1, .pos = end - 1, .scale = 3,
-	};
-
-	fill(x, d, 0);
-	fill(w_f32, end * d, 0);
-	run(CMX_ISA_SCALAR, CMX_NPU_ATTENTION, &a, 1);
-	for (uint32_t s = 0; s < end; s++) {
-		score[s] = 0;
-		for (uint32_t i = 0; i < d; i++)
-			score[s] += 3.0 * x[i] * w_f32[s * d + i];
-		top = fmax(top, score[s]);
-	}
-	for (uint32_t s = 0; s < end; s++) {
-		double p = exp(score[s] - top);
-
-		sum += p;
-		for (uint32_t i = 0; i < d; i++)
-			v[i] += p * w_f32[s * d + i];
-	}
-	for (uint32_t i = 0; i < d; i++)
-		EXPECT_GT(1e-5, fabs(v[i] / sum - out[0][i]));
-}
-
 /* Rows of a product do not know who else is in the batch. */
 TEST(ik_llama_cpp_305_batch_does_not_change_bits_of_any_type)
 {
@@ -440,21 +364,6 @@ TEST(norm)
 		fill(w_f32, dim, 1);
 		EXPECT_TRUE(levels_agree(CMX_NPU_NORM, &a, &a.out, 3 * dim));
 	}
-}
-
-TEST(kv_store)
-{
-	struct cmx_k_kv_store a = {
-		.kv = x, .norm = w_f32, .table = res, .kv_lora = 35, .rope = 6, .tokens = 4,
-		.pos = 2, .eps = 1e-6f,
-	};
-
-	fill(x, 4 * 41, 0);
-	fill(w_f32, 35, 0);
-	fill(res, 6 * 6, 0);
-	EXPECT_TRUE(levels_agree(CMX_NPU_KV_STORE, &a, &a.cache, 6 * 41));
-	EXPECT_EQ(0, out[0][0]);
-	EXPECT_EQ(0, out[0][2 * 41 - 1]);
 }
 
 TEST(exp_is_monotonic_enough_for_softmax)

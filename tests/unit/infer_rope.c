@@ -102,8 +102,10 @@ TEST(pairs_are_neighbours)
 {
 	const float table[8] = { 1, 0, 1, 0, 0, 1, -1, 0 };
 	float q[2 * 2 * 6];
+	const struct cmx_row row = { .pos = 1 };
 	const struct cmx_k_rope a = {
-		.q = q, .table = table, .heads = 2, .nope = 2, .rope = 4, .tokens = 1, .pos = 1,
+		.q = q, .table = table, .rows = &row, .heads = 2, .nope = 2, .rope = 4,
+		.tokens = 1,
 	};
 
 	for (int i = 0; i < 12; i++)

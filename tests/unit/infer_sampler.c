@@ -11,39 +11,47 @@
 #define VOCAB 37u
 
 static float logits[VOCAB], prob[VOCAB];
-static uint32_t order[VOCAB], next;
+static uint32_t order[VOCAB], ids[16];
 static struct cmx_sampled got;
 
-static struct cmx_k_sample sample(float temp, float top_p)
+static struct cmx_sample_row sample(float temp, float top_p)
 {
-	return (struct cmx_k_sample){
-		.logits = logits, .order = order, .prob = prob, .out = &got, .next = &next,
-		.seed = 7, .vocab = VOCAB, .temp = temp, .top_p = top_p, .penalty = 1,
-	};
+	return (struct cmx_sample_row){ .seed = 7, .temp = temp, .top_p = top_p, .penalty = 1 };
 }
 
-static uint32_t pick(enum cmx_isa isa, const struct cmx_k_sample *a)
+static uint32_t pick(enum cmx_isa isa, const struct cmx_sample_row *row)
 {
-	cmx_npu_kernels(isa)[CMX_NPU_SAMPLE].fn(a, 0, 1);
+	const struct cmx_k_sample a = {
+		.logits = logits, .rows = row, .ids = ids, .order = order, .prob = prob,
+		.out = &got, .vocab = VOCAB, .n = 1,
+	};
+
+	cmx_npu_kernels(isa)[CMX_NPU_SAMPLE].fn(&a, 0, 1);
 	return got.id;
+}
+
+static void set_history(struct cmx_sample_row *row, const uint32_t *history, uint32_t n)
+{
+	memcpy(ids, history, n * sizeof(*ids));
+	row->n_history = n;
 }
 
 TEST(greedy_takes_the_lower_of_equal_ones)
 {
-	const struct cmx_k_sample a = sample(0, 1);
+	const struct cmx_sample_row a = sample(0, 1);
 
 	memset(logits, 0, sizeof(logits));
 	EXPECT_EQ(0, pick(CMX_ISA_SCALAR, &a));
 	logits[20] = 1;
 	logits[9] = 1;
 	EXPECT_EQ(9, pick(CMX_ISA_SCALAR, &a));
-	EXPECT_EQ(9, next);
+	EXPECT_EQ(9, ids[0]);
 	EXPECT_EQ(0, got.bad);
 }
 
 TEST(logits_that_are_not_finite)
 {
-	const struct cmx_k_sample a = sample(1, 0.5f);
+	const struct cmx_sample_row a = sample(1, 0.5f);
 
 	memset(logits, 0, sizeof(logits));
 	logits[36] = NAN;
@@ -59,7 +67,7 @@ TEST(logits_that_are_not_finite)
 
 TEST(draws_follow_the_probabilities)
 {
-	struct cmx_k_sample a = sample(1, 1);
+	struct cmx_sample_row a = sample(1, 1);
 	uint32_t count[VOCAB] = { 0 };
 	double sum = 0;
 
@@ -78,7 +86,7 @@ TEST(draws_follow_the_probabilities)
 
 TEST(top_p_cuts_the_tail)
 {
-	struct cmx_k_sample a = sample(1, 0.74f);
+	struct cmx_sample_row a = sample(1, 0.74f);
 
 	/* 0.5, 0.25, 0.125... : two tokens hold 0.74. */
 	for (uint32_t i = 0; i < VOCAB; i++)
@@ -94,7 +102,7 @@ TEST(top_p_cuts_the_tail)
 
 TEST(seed_and_index_decide)
 {
-	struct cmx_k_sample a = sample(1, 0.9f);
+	struct cmx_sample_row a = sample(1, 0.9f);
 	uint32_t first[50], differs = 0;
 
 	for (uint32_t i = 0; i < VOCAB; i++)
@@ -115,7 +123,7 @@ TEST(seed_and_index_decide)
 
 TEST(a_low_temperature_is_greedy)
 {
-	struct cmx_k_sample a = sample(1e-3f, 1);
+	struct cmx_sample_row a = sample(1e-3f, 1);
 
 	memset(logits, 0, sizeof(logits));
 	logits[17] = 1;
@@ -139,7 +147,7 @@ static int by_logit(const void *a, const void *b)
 }
 
 /* Probabilities after the cuts as they are described, in double; 0 for what is cut off. */
-static void by_definition(const struct cmx_k_sample *a, double *p)
+static void by_definition(const struct cmx_sample_row *a, double *p)
 {
 	uint32_t id[VOCAB], n = a->top_k && a->top_k < VOCAB ? a->top_k : VOCAB, kept = 0;
 	double sum = 0, have = 0;
@@ -162,9 +170,9 @@ static void by_definition(const struct cmx_k_sample *a, double *p)
 }
 
 /* Whether a sum is just at its limit depends on rounding: such cases say nothing. */
-static int is_close(const struct cmx_k_sample *a)
+static int is_close(const struct cmx_sample_row *a)
 {
-	struct cmx_k_sample less = *a, more = *a;
+	struct cmx_sample_row less = *a, more = *a;
 	double p[VOCAB], q[VOCAB];
 	uint32_t differs = 0;
 
@@ -185,7 +193,7 @@ TEST(cuts_by_definition)
 
 	state = 11;
 	for (uint32_t round = 0; round < 300; round++) {
-		struct cmx_k_sample a = sample((float)(0.2 + 2 * uniform()), 1);
+		struct cmx_sample_row a = sample((float)(0.2 + 2 * uniform()), 1);
 		double p[VOCAB], sum = 0;
 		uint32_t count[VOCAB] = { 0 };
 
@@ -214,7 +222,7 @@ TEST(cuts_by_definition)
 
 TEST(top_k_of_one_is_greedy)
 {
-	struct cmx_k_sample a = sample(50, 1);
+	struct cmx_sample_row a = sample(50, 1);
 
 	for (uint32_t i = 0; i < VOCAB; i++)
 		logits[i] = (float)(i * 11 % VOCAB);
@@ -225,7 +233,7 @@ TEST(top_k_of_one_is_greedy)
 
 TEST(min_p_of_one_keeps_the_best)
 {
-	struct cmx_k_sample a = sample(50, 1);
+	struct cmx_sample_row a = sample(50, 1);
 
 	memset(logits, 0, sizeof(logits));
 	logits[5] = 1;
@@ -241,14 +249,13 @@ TEST(min_p_of_one_keeps_the_best)
 TEST(repetition_penalty)
 {
 	static const uint32_t history[] = { 3, 3, 3, 9, 4000000000u };
-	struct cmx_k_sample a = sample(0, 1);
+	struct cmx_sample_row a = sample(0, 1);
 	float before[VOCAB];
 
 	memset(logits, 0, sizeof(logits));
 	logits[3] = 4;
 	logits[8] = 2.5f;
-	a.history = history;
-	a.n_history = 5;
+	set_history(&a, history, 5);
 	EXPECT_EQ(3, pick(CMX_ISA_SCALAR, &a));
 	/* Once for all its places: 4 / 1.5 is still above 2.5. */
 	a.penalty = 1.5f;
@@ -263,7 +270,7 @@ TEST(repetition_penalty)
 	logits[9] = -1;
 	logits[10] = -1.5f;
 	EXPECT_EQ(10, pick(CMX_ISA_SCALAR, &a));
-	a.n_history = 3;
+	set_history(&a, history, 3);
 	EXPECT_EQ(9, pick(CMX_ISA_SCALAR, &a));
 	/* With a draw as well: 3 gets rare. */
 	memset(logits, 0, sizeof(logits));
@@ -279,12 +286,11 @@ TEST(repetition_penalty)
 TEST(a_penalty_that_leaves_the_range)
 {
 	static const uint32_t history[] = { 1 };
-	struct cmx_k_sample a = sample(1, 0.9f);
+	struct cmx_sample_row a = sample(1, 0.9f);
 
 	memset(logits, 0, sizeof(logits));
 	logits[1] = -3e38f;
-	a.history = history;
-	a.n_history = 1;
+	set_history(&a, history, 1);
 	a.penalty = 10;
 	pick(CMX_ISA_SCALAR, &a);
 	EXPECT_EQ(1, got.bad);
@@ -300,10 +306,9 @@ TEST(a_penalty_that_leaves_the_range)
 TEST(levels_agree_with_all_cuts)
 {
 	static const uint32_t history[] = { 1, 2, 5, 7 };
-	struct cmx_k_sample a = sample(0.8f, 0.95f);
+	struct cmx_sample_row a = sample(0.8f, 0.95f);
 
-	a.history = history;
-	a.n_history = 4;
+	set_history(&a, history, 4);
 	a.top_k = 20;
 	a.min_p = 0.02f;
 	a.penalty = 1.3f;
@@ -316,6 +321,53 @@ TEST(levels_agree_with_all_cuts)
 			if (cmx_npu_kernels(isa))
 				EXPECT_EQ(id, pick(isa, &a));
 		}
+	}
+}
+
+/* Rows of several sequences, some behind one another in one sequence, for every grid. */
+TEST(rows_do_not_depend_on_each_other)
+{
+	enum { ROWS = 7, STRIDE = 8 };
+	static float many[ROWS * VOCAB], scratch[ROWS * VOCAB];
+	static uint32_t sorted[ROWS * VOCAB];
+	struct cmx_sample_row row[ROWS];
+	struct cmx_sampled want[ROWS], out[ROWS];
+	uint32_t all[ROWS * STRIDE] = { 0 }, first[ROWS * STRIDE];
+	struct cmx_k_sample a = {
+		.logits = many, .rows = row, .ids = all, .order = sorted, .prob = scratch,
+		.out = out, .vocab = VOCAB, .n = ROWS,
+	};
+
+	for (uint32_t i = 0; i < ROWS * VOCAB; i++)
+		many[i] = (float)(i * 29 % 31) / 5;
+	for (uint32_t i = 0; i < ROWS; i++) {
+		row[i] = sample(0.9f, 0.9f);
+		row[i].logits = (i * 3) % ROWS;
+		row[i].penalty = 2;
+		row[i].index = i;
+		row[i].follows = i == 1 || i == 4 || i == 5;
+		row[i].history = row[i].follows ? row[i - 1].history : i * STRIDE;
+		row[i].n_history = row[i].follows ? row[i - 1].n_history + 1 : 2;
+	}
+	/* One row at a time, in order, is what it has to be like. */
+	for (uint32_t i = 0; i < ROWS; i++) {
+		struct cmx_k_sample one = a;
+		struct cmx_sample_row alone = row[i];
+
+		alone.follows = 0;
+		one.rows = &alone;
+		one.out = &want[i];
+		one.n = 1;
+		cmx_npu_kernels(CMX_ISA_SCALAR)[CMX_NPU_SAMPLE].fn(&one, 0, 1);
+	}
+	memcpy(first, all, sizeof(all));
+	for (uint32_t blocks = 1; blocks < 10; blocks++) {
+		memset(all, 0, sizeof(all));
+		memset(out, 0xff, sizeof(out));
+		for (uint32_t b = blocks; b-- > 0;)
+			cmx_npu_kernels(CMX_ISA_SCALAR)[CMX_NPU_SAMPLE].fn(&a, b, blocks);
+		EXPECT_EQ(0, memcmp(want, out, sizeof(out))) TH_LOG("%u blocks", blocks);
+		EXPECT_EQ(0, memcmp(first, all, sizeof(all)));
 	}
 }
 

@@ -40,8 +40,9 @@ static struct expansion expand_values(const struct cmx_layer *y, const struct cm
 
 static float *layer_cache(const struct cmx_pass *p)
 {
-	return p->f->cache + (uint64_t)p->layer * p->f->opt.ctx *
-			     cmx_model_kv_row(&p->f->m->cfg);
+	uint64_t cells = (uint64_t)p->f->opt.pages << p->f->opt.page_shift;
+
+	return p->f->cache + p->layer * cells * cmx_model_kv_row(&p->f->m->cfg);
 }
 
 static void pass_query(struct cmx_pass *p)
@@ -50,13 +51,14 @@ static void pass_query(struct cmx_pass *p)
 	const struct cmx_model_config *c = &f->m->cfg;
 	uint32_t width = c->n_head * cmx_model_qk(c);
 	const struct cmx_k_rope rope = {
-		.q = f->q, .table = f->rope, .heads = c->n_head, .nope = c->nope, .rope = c->rope,
-		.tokens = p->n, .pos = p->pos,
+		.q = f->q, .table = f->rope, .rows = f->step.at.rows, .heads = c->n_head,
+		.nope = c->nope, .rope = c->rope, .tokens = p->n,
 	};
 
 	if (c->q_lora) {
 		cmx_pass_matmul(p, &p->y->q_a, c->q_lora, c->hidden, f->h, NULL, f->q_a, "q_a");
-		cmx_pass_norm(p, f->q_a, &p->y->q_a_norm, f->q_a, c->q_lora, p->n, "q_a norm");
+		cmx_pass_norm(p, f->q_a, NULL, &p->y->q_a_norm, f->q_a, c->q_lora, p->n,
+			      "q_a norm");
 		cmx_pass_matmul(p, &p->y->q_b, width, c->q_lora, f->q_a, NULL, f->q, "q_b");
 	} else {
 		cmx_pass_matmul(p, &p->y->q, width, c->hidden, f->h, NULL, f->q, "q");
@@ -70,49 +72,62 @@ static void pass_latent(struct cmx_pass *p)
 	const struct cmx_model_config *c = &f->m->cfg;
 	const struct cmx_k_kv_store store = {
 		.kv = f->kv, .norm = (const float *)p->y->kv_a_norm.va, .table = f->rope,
-		.cache = layer_cache(p), .kv_lora = c->kv_lora, .rope = c->rope, .tokens = p->n,
-		.pos = p->pos, .eps = c->eps,
+		.rows = f->step.at.rows, .cache = layer_cache(p), .kv_lora = c->kv_lora,
+		.rope = c->rope, .tokens = p->n, .eps = c->eps,
 	};
 
 	cmx_pass_matmul(p, &p->y->kv_a, cmx_model_kv_row(c), c->hidden, f->h, NULL, f->kv, "kv_a");
 	cmx_pass_launch(p, CMX_NPU_KV_STORE, &store, "kv store", 0);
 }
 
-/* Keys or values of all positions so far for all heads, at @out of each head's row. */
-static void pass_expand(struct cmx_pass *p, const struct expansion *e, uint32_t width, float *out,
-			const char *label)
+/* Keys or values of a window for all heads, at @out of each head's row. */
+static void pass_expand(struct cmx_pass *p, const struct expansion *e, uint32_t width,
+			uint32_t keys, float *out, const char *label)
 {
 	const struct cmx_model_config *c = &p->f->m->cfg;
 	uint32_t head = c->nope + c->v_dim;
 	const struct cmx_k_matmul a = {
 		.w = e->w, .w_head = e->w_head, .type = e->type, .transposed = e->by_latent,
-		.x = layer_cache(p), .x_stride = cmx_model_kv_row(c), .out = out,
-		.rows = width, .k = c->kv_lora, .heads = c->n_head, .tokens = p->pos + p->n,
-		.out_stride = c->n_head * head, .out_head = head,
+		.x = p->f->latent, .x_stride = cmx_model_kv_row(c), .out = out,
+		.out_stride = c->n_head * head, .out_head = head, .rows = width, .k = c->kv_lora,
+		.heads = c->n_head, .tokens = keys,
 	};
 
 	cmx_pass_launch(p, CMX_NPU_MATMUL, &a, label, 0);
 }
 
-static void pass_unabsorbed(struct cmx_pass *p)
+static void pass_gather(struct cmx_pass *p, const struct cmx_window *w)
+{
+	const struct cmx_forward *f = p->f;
+	const struct cmx_k_kv_gather a = {
+		.cache = layer_cache(p), .tables = f->step.at.tables,
+		.spans = f->step.at.spans + w->span, .out = f->latent, .n_spans = w->spans,
+		.rows = w->keys, .width = cmx_model_kv_row(&f->m->cfg),
+		.page_shift = f->opt.page_shift,
+	};
+
+	cmx_pass_launch(p, CMX_NPU_KV_GATHER, &a, "kv gather", 0);
+}
+
+static void pass_window(struct cmx_pass *p, const struct cmx_window *w)
 {
 	const struct cmx_forward *f = p->f;
 	const struct cmx_model_config *c = &f->m->cfg;
 	const struct expansion k = expand_keys(p->y, c), v = expand_values(p->y, c);
-	uint32_t qk = cmx_model_qk(c), head = c->nope + c->v_dim;
+	uint64_t head = (uint64_t)w->row * c->n_head;
 	const struct cmx_k_attention a = {
-		.q1 = f->q, .q1_stride = c->n_head * qk, .q1_head = qk,
-		.q2 = f->q + c->nope, .q2_stride = c->n_head * qk, .q2_head = qk,
-		.k1 = f->expanded, .k1_stride = c->n_head * head, .k1_head = head,
-		.k2 = layer_cache(p) + c->kv_lora, .k2_stride = cmx_model_kv_row(c),
-		.v = f->expanded + c->nope, .v_stride = c->n_head * head, .v_head = head,
-		.out = f->heads, .out_stride = c->n_head * c->v_dim, .out_head = c->v_dim,
-		.d1 = c->nope, .d2 = c->rope, .dv = c->v_dim, .heads = c->n_head,
-		.tokens = p->n, .pos = p->pos, .scale = f->scale,
+		.rows = f->step.at.rows + w->row, .q = f->q + head * cmx_model_qk(c),
+		.kv = f->expanded, .latent = f->latent, .out = f->heads + head * c->v_dim,
+		.state = f->state ? f->state + 2 * head : NULL,
+		.pairs = w->work.pairs, .key_rows = w->work.rows,
+		.first = w->first, .end = w->end, .nope = c->nope, .rope = c->rope,
+		.dv = c->v_dim, .kv_lora = c->kv_lora, .heads = c->n_head, .tokens = w->rows,
+		.scale = f->scale,
 	};
 
-	pass_expand(p, &k, c->nope, f->expanded, "expand keys");
-	pass_expand(p, &v, c->v_dim, f->expanded + c->nope, "expand values");
+	pass_gather(p, w);
+	pass_expand(p, &k, c->nope, w->keys, f->expanded, "expand keys");
+	pass_expand(p, &v, c->v_dim, w->keys, f->expanded + c->nope, "expand values");
 	cmx_pass_launch(p, CMX_NPU_ATTENTION, &a, "attention", 0);
 }
 
@@ -152,20 +167,16 @@ static void pass_absorbed(struct cmx_pass *p)
 {
 	const struct cmx_forward *f = p->f;
 	const struct cmx_model_config *c = &f->m->cfg;
-	uint32_t qk = cmx_model_qk(c), row = cmx_model_kv_row(c);
-	const float *cache = layer_cache(p);
-	const struct cmx_k_attention a = {
-		.q1 = f->q_latent, .q1_stride = c->n_head * c->kv_lora, .q1_head = c->kv_lora,
-		.q2 = f->q + c->nope, .q2_stride = c->n_head * qk, .q2_head = qk,
-		.k1 = cache, .k1_stride = row, .k2 = cache + c->kv_lora, .k2_stride = row,
-		.v = cache, .v_stride = row,
-		.out = f->o_latent, .out_stride = c->n_head * c->kv_lora, .out_head = c->kv_lora,
-		.d1 = c->kv_lora, .d2 = c->rope, .dv = c->kv_lora, .heads = c->n_head,
-		.tokens = p->n, .pos = p->pos, .scale = f->scale,
+	const struct cmx_k_mla a = {
+		.rows = f->step.at.rows, .tables = f->step.at.tables, .q_latent = f->q_latent,
+		.q = f->q, .cache = layer_cache(p), .out = f->o_latent,
+		.pairs = f->step.absorbed.pairs, .key_rows = f->step.absorbed.rows,
+		.nope = c->nope, .rope = c->rope, .kv_lora = c->kv_lora, .heads = c->n_head,
+		.tokens = p->n, .page_shift = f->opt.page_shift, .scale = f->scale,
 	};
 
 	pass_absorb_query(p);
-	cmx_pass_launch(p, CMX_NPU_ATTENTION, &a, "attention", 0);
+	cmx_pass_launch(p, CMX_NPU_MLA, &a, "latent attention", 0);
 	pass_absorb_output(p);
 }
 
@@ -173,13 +184,18 @@ void cmx_pass_attention(struct cmx_pass *p)
 {
 	const struct cmx_forward *f = p->f;
 	const struct cmx_model_config *c = &f->m->cfg;
+	struct cmx_pass absorbed;
 
 	pass_query(p);
 	pass_latent(p);
-	if (p->n > 1)
-		pass_unabsorbed(p);
-	else
-		pass_absorbed(p);
+	if (f->step.n_absorbed) {
+		absorbed = *p;
+		absorbed.n = f->step.n_absorbed;
+		pass_absorbed(&absorbed);
+		p->ret = absorbed.ret;
+	}
+	for (uint32_t i = 0; i < f->step.n_windows; i++)
+		pass_window(p, &f->step.window[i]);
 	cmx_pass_matmul(p, &p->y->attn_out, c->hidden, c->n_head * c->v_dim, f->heads, f->x, f->x,
 			"attn output");
 }

@@ -5,9 +5,10 @@
 #include "cmx_pass.h"
 
 /*
- * Multi-head latent attention of one layer: f->h in, added to f->x. A chunk of
- * several tokens expands keys and values for all heads; a single token works
- * on the latent cache, with the expansion absorbed into query and output.
+ * Multi-head latent attention of one layer: f->h in, added to f->x. Rows of
+ * prompts expand the keys and values of their sequence for all heads, a window
+ * at a time; absorbed rows work on the latent cache itself, with the expansion
+ * in query and output.
  */
 void cmx_pass_attention(struct cmx_pass *p);
 

@@ -1,43 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * What a run decided: the experts its gates chose and the tokens it sampled.
- * A time-only run replays them.
- *
- * File, little-endian: 8 bytes "CMXDECIS", then u32 version (2), moe layers,
- * experts, experts used, vocabulary, prompt tokens, output tokens, end reason,
- * chunk, context, all logits (0 or 1), top-k; f32 temperature, top-p, min-p,
- * repetition penalty; u32 ids of prompt and output; u16 chosen experts
- * [position][moe layer][used] for all positions that went through the layers,
- * prompt + output - 1 (prompt alone without output); u32 CRC-32C of everything
- * before it.
- */
+/* What was decided for a sequence: the experts its gates chose, the tokens sampled. */
 #ifndef CMX_DECISIONS_H
 #define CMX_DECISIONS_H
 
 #include <stdint.h>
-#include <stdio.h>
 
 #include "cmx_infer_err.h"
 #include "cmx_model_config.h"
+
+#define CMX_NOT_ROUTED	UINT16_MAX
 
 enum cmx_end_reason {
 	CMX_END_LENGTH = 0,	/* as many tokens as were asked for */
 	CMX_END_EOS = 1,	/* an end token was sampled; it is the last output id */
 	CMX_END_STOP = 2,	/* the last output id completes a stop string */
+	CMX_END_ERROR = 3,	/* refused (no output then), or the last logits were not finite */
+	CMX_END_CANCEL = 4,	/* nobody wants the rest; in no file */
 };
 
 struct cmx_decisions {
 	uint32_t n_moe;
-	uint32_t n_expert;
 	uint32_t n_used;
-	uint32_t vocab;
 	uint32_t n_prompt;
 	uint32_t n_output;
+	uint32_t most;		/* output tokens that were asked for */
 	uint32_t end;		/* enum cmx_end_reason */
 	/* What else the command stream depends on. */
-	uint32_t chunk;
-	uint32_t ctx;
-	uint32_t all_logits;
 	uint32_t top_k;
 	float temp;
 	float top_p;
@@ -56,14 +44,11 @@ void cmx_decisions_free(struct cmx_decisions *d);
 /* Positions that went through the layers. */
 uint32_t cmx_decisions_positions(const struct cmx_decisions *d);
 uint16_t *cmx_decisions_at(const struct cmx_decisions *d, uint32_t pos, uint32_t moe);
-/* Distinct experts of positions [pos, pos + n) in one MoE layer. */
-uint32_t cmx_decisions_active(const struct cmx_decisions *d, uint32_t moe, uint32_t pos,
-			      uint32_t n);
-
-int cmx_decisions_write(const struct cmx_decisions *d, FILE *f, struct cmx_infer_err *err);
-int cmx_decisions_read(struct cmx_decisions *d, int fd, struct cmx_infer_err *err);
-/* -EINVAL unless the decisions are those of such a model. */
-int cmx_decisions_match(const struct cmx_decisions *d, const struct cmx_model_config *c,
-			struct cmx_infer_err *err);
+/*
+ * Marks the experts of positions [pos, pos + n) in one MoE layer and counts
+ * those that were not marked before. -EINVAL if they were not decided.
+ */
+int cmx_decisions_mark(const struct cmx_decisions *d, uint32_t moe, uint32_t pos, uint32_t n,
+		       uint8_t *seen, uint32_t *count, struct cmx_infer_err *err);
 
 #endif

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "cmx_attention.h"
+#include "cmx_kv_pages.h"
 #include "cmx_pass.h"
+#include "cmx_recording.h"
 #include "kernels/cmx_f64math.h"
 
 struct buffer {
@@ -37,18 +39,23 @@ static int alloc_buffers(struct cmx_forward *f, const struct buffer *b, size_t n
 static int alloc_attention(struct cmx_forward *f, struct cmx_infer_err *err)
 {
 	const struct cmx_model_config *c = &f->m->cfg;
-	uint64_t t = f->opt.chunk, ctx = f->opt.ctx, heads = c->n_head;
-	/* A chunk of one token takes the absorbed form and expands nothing. */
-	uint64_t expand = t > 1 ? ctx * heads : 0, row = cmx_model_kv_row(c);
+	uint64_t t = f->opt.rows, heads = c->n_head, row = cmx_model_kv_row(c);
+	uint64_t cells = (uint64_t)f->opt.pages << f->opt.page_shift;
+	uint64_t absorbed = cmx_forward_absorbed(&f->opt);
+	uint64_t window = f->opt.absorb ? 0 : f->max.window;
+	uint64_t state = f->max.window < f->opt.ctx ? 2 * t * heads : 0;
 	const struct buffer b[] = {
-		{ "rope table", &f->rope, ctx * c->rope, CMX_PLACE_DIE },
-		{ "latent cache", &f->cache, c->n_layer * ctx * row, CMX_PLACE_DIE },
+		{ "rope table", &f->rope, (uint64_t)f->opt.ctx * c->rope, CMX_PLACE_DIE },
+		{ "latent cache", &f->cache, c->n_layer * cells * row, CMX_PLACE_DIE },
 		{ "low-rank query", &f->q_a, t * c->q_lora, CMX_PLACE_DIE },
 		{ "query", &f->q, t * heads * cmx_model_qk(c), CMX_PLACE_DIE },
 		{ "latent", &f->kv, t * row, CMX_PLACE_DIE },
-		{ "expanded keys", &f->expanded, expand * (c->nope + c->v_dim), CMX_PLACE_DIE },
-		{ "latent query", &f->q_latent, heads * c->kv_lora, CMX_PLACE_DIE },
-		{ "latent output", &f->o_latent, heads * c->kv_lora, CMX_PLACE_DIE },
+		{ "gathered latent", &f->latent, window * row, CMX_PLACE_DIE },
+		{ "expanded keys", &f->expanded, window * heads * (c->nope + c->v_dim),
+		  CMX_PLACE_DIE },
+		{ "softmax state", &f->state, state, CMX_PLACE_DIE },
+		{ "latent query", &f->q_latent, absorbed * heads * c->kv_lora, CMX_PLACE_DIE },
+		{ "latent output", &f->o_latent, absorbed * heads * c->kv_lora, CMX_PLACE_DIE },
 		{ "head output", &f->heads, t * heads * c->v_dim, CMX_PLACE_DIE },
 	};
 
@@ -58,7 +65,7 @@ static int alloc_attention(struct cmx_forward *f, struct cmx_infer_err *err)
 static int alloc_ffn(struct cmx_forward *f, struct cmx_infer_err *err)
 {
 	const struct cmx_model_config *c = &f->m->cfg;
-	uint64_t t = f->opt.chunk, slots = t * c->n_used, moe = cmx_model_n_moe(c);
+	uint64_t t = f->opt.rows, slots = t * c->n_used, moe = cmx_model_n_moe(c);
 	uint64_t shared = (uint64_t)c->n_shared * c->moe_inter;
 	uint64_t glu = shared > c->inter ? shared : c->inter;
 	const struct buffer b[] = {
@@ -80,17 +87,23 @@ static int alloc_ffn(struct cmx_forward *f, struct cmx_infer_err *err)
 static int alloc_ends(struct cmx_forward *f, struct cmx_infer_err *err)
 {
 	const struct cmx_model_config *c = &f->m->cfg;
-	uint64_t t = f->opt.chunk, vocab = c->vocab;
+	uint64_t t = f->opt.rows, vocab = c->vocab, samples = f->max.samples;
+	uint64_t ids = (uint64_t)f->opt.seqs * f->max.ids_stride;
+	uint64_t sampled = samples * sizeof(*f->sampled) / 4;
+	uint64_t block = (cmx_step_bytes(&f->max) + 3) / 4;
 	const struct buffer b[] = {
-		{ "prompt", &f->prompt, f->opt.ctx, CMX_PLACE_HOST },
-		{ "sampled token", &f->sampled, sizeof(*f->sampled) / 4, CMX_PLACE_HOST },
-		{ "token ids", &f->ids, f->opt.ctx + 1ull, CMX_PLACE_DIE },
-		{ "sample", &f->sample_out, sizeof(*f->sample_out) / 4, CMX_PLACE_DIE },
+		{ "prompt", &f->prompt, ids, CMX_PLACE_HOST },
+		{ "sampled token", &f->sampled, sampled, CMX_PLACE_HOST },
+		{ "step on the host", &f->step_host, block, CMX_PLACE_HOST },
+		{ "step", &f->step_die, block, CMX_PLACE_DIE },
+		{ "token ids", &f->ids, ids, CMX_PLACE_DIE },
+		{ "sample", &f->sample_out, sampled, CMX_PLACE_DIE },
 		{ "residual stream", &f->x, t * c->hidden, CMX_PLACE_DIE },
 		{ "normed input", &f->h, t * c->hidden, CMX_PLACE_DIE },
-		{ "logits", &f->logits, (f->opt.all_logits ? t : 1) * vocab, CMX_PLACE_DIE },
-		{ "sampling order", &f->order, vocab, CMX_PLACE_DIE },
-		{ "probabilities", &f->prob, vocab, CMX_PLACE_DIE },
+		{ "hidden states", &f->hidden, f->opt.hidden ? t * c->hidden : 0, CMX_PLACE_DIE },
+		{ "logits", &f->logits, f->max.want * vocab, CMX_PLACE_DIE },
+		{ "sampling order", &f->order, samples * vocab, CMX_PLACE_DIE },
+		{ "probabilities", &f->prob, samples * vocab, CMX_PLACE_DIE },
 	};
 
 	return alloc_buffers(f, b, sizeof(b) / sizeof(b[0]), err);
@@ -108,15 +121,38 @@ static float score_scale(const struct cmx_model_config *c)
 
 static int check_options(const struct cmx_forward *f, struct cmx_infer_err *err)
 {
-	const struct cmx_model_config *c = &f->m->cfg;
+	const struct cmx_forward_options *o = &f->opt;
+	const struct {
+		const char *what;
+		uint32_t n, min, max;
+	} fields[] = {
+		{ "context", o->ctx, 1, f->m->cfg.ctx },
+		{ "sequences of a step", o->seqs, 1, CMX_MAX_SEQUENCES },
+		{ "tokens of a step", o->rows, o->seqs * (1 + o->drafts), 1u << 24 },
+		{ "log2 of a page's positions", o->page_shift, CMX_KV_MIN_SHIFT, CMX_KV_MAX_SHIFT },
+		{ "pages of the cache", o->pages, 1, (1u << 31) >> o->page_shift },
+	};
 
-	if (!f->opt.ctx || f->opt.ctx > c->ctx)
-		return cmx_infer_fail(err, -EINVAL, "context of %u positions, must be 1..%u",
-				      f->opt.ctx, c->ctx);
-	if (!f->opt.chunk || f->opt.chunk > f->opt.ctx)
-		return cmx_infer_fail(err, -EINVAL, "chunk of %u tokens, must be 1..%u",
-				      f->opt.chunk, f->opt.ctx);
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		if (fields[i].n < fields[i].min || fields[i].n > fields[i].max)
+			return cmx_infer_fail(err, -EINVAL, "%s: %u, must be %u..%u",
+					      fields[i].what, fields[i].n, fields[i].min,
+					      fields[i].max);
+	}
 	return 0;
+}
+
+static void set_limits(struct cmx_forward *f)
+{
+	const struct cmx_forward_options *o = &f->opt;
+	uint32_t chosen = o->seqs * (1 + o->drafts);
+
+	f->max = (struct cmx_step_limits){
+		.rows = o->rows, .parts = o->seqs, .samples = chosen,
+		.want = o->all_logits && o->rows > chosen ? o->rows : chosen,
+		.ctx = o->ctx, .window = o->ctx < CMX_KEY_WINDOW ? o->ctx : CMX_KEY_WINDOW,
+		.page_shift = o->page_shift, .ids_stride = o->ctx + 1 + o->drafts,
+	};
 }
 
 static int alloc_all(struct cmx_forward *f, struct cmx_infer_err *err)
@@ -133,41 +169,53 @@ uint64_t cmx_forward_bytes(const struct cmx_model_config *c, const struct cmx_fo
 	const struct cmx_model m = { .cfg = *c };
 	struct cmx_forward f = { .m = &m, .opt = *opt };
 
+	set_limits(&f);
 	alloc_all(&f, NULL);
 	return f.die_bytes;
 }
 
-int cmx_forward_init(struct cmx_forward *f, const struct cmx_model *m, struct cmx_die *die,
-		     const struct cmx_forward_options *opt, const struct cmx_decisions *replay,
-		     struct cmx_infer_err *err)
+static int launch_rope_table(struct cmx_forward *f, struct cmx_infer_err *err)
 {
 	struct cmx_k_rope_table table = { 0 };
+
+	table.table = f->rope;
+	table.positions = f->opt.ctx;
+	table.dim = f->m->cfg.rope;
+	table.base = f->m->cfg.rope_base;
+	table.yarn = f->m->cfg.yarn;
+	return cmx_die_launch(f->die, CMX_NPU_ROPE_TABLE, &table, "rope table", 0, err);
+}
+
+int cmx_forward_init(struct cmx_forward *f, const struct cmx_model *m, struct cmx_die *die,
+		     const struct cmx_forward_options *opt, struct cmx_infer_err *err)
+{
 	int ret;
 
 	memset(f, 0, sizeof(*f));
 	f->m = m;
 	f->die = die;
 	f->opt = *opt;
-	f->replay = replay;
 	f->scale = score_scale(&m->cfg);
 	ret = check_options(f, err);
-	if (!ret)
-		ret = alloc_all(f, err);
 	if (ret)
 		return ret;
-	table.table = f->rope;
-	table.positions = opt->ctx;
-	table.dim = m->cfg.rope;
-	table.base = m->cfg.rope_base;
-	table.yarn = m->cfg.yarn;
-	return cmx_die_launch(die, CMX_NPU_ROPE_TABLE, &table, "rope table", 0, err);
+	set_limits(f);
+	ret = alloc_all(f, err);
+	if (!ret)
+		ret = cmx_step_init(&f->step, &f->max, f->step_host, f->step_die, err);
+	return ret ? ret : launch_rope_table(f, err);
+}
+
+void cmx_forward_free(struct cmx_forward *f)
+{
+	cmx_step_free(&f->step);
 }
 
 static void pass_embed(struct cmx_pass *p)
 {
 	const struct cmx_model_config *c = &p->f->m->cfg;
 	const struct cmx_k_embed a = {
-		.ids = p->f->ids + p->pos, .table = p->f->m->embed.va,
+		.ids = p->f->ids, .rows = p->f->step.at.rows, .table = p->f->m->embed.va,
 		.type = p->f->m->embed.type, .out = p->f->x,
 		.hidden = c->hidden, .vocab = c->vocab, .tokens = p->n,
 	};
@@ -255,14 +303,14 @@ static void pass_moe(struct cmx_pass *p)
 	uint32_t moe = p->layer - c->n_dense, active = 0, shared = c->n_shared * c->moe_inter;
 
 	cmx_pass_matmul(p, &p->y->router, c->n_expert, c->hidden, f->h, NULL, f->router, "router");
-	pass_gate(p, f->experts + (uint64_t)moe * f->opt.chunk * c->n_used);
+	pass_gate(p, f->experts + (uint64_t)moe * f->opt.rows * c->n_used);
 	if (c->n_shared) {
 		pass_glu(p, &p->y->sh_gate, &p->y->sh_up, shared, "shared glu");
 		cmx_pass_matmul(p, &p->y->sh_down, c->hidden, shared, f->glu, NULL, f->shared,
 				"shared down");
 	}
-	if (f->replay)
-		active = cmx_decisions_active(f->replay, moe, p->pos, p->n);
+	if (cmx_die_time_only(f->die) && !p->ret)
+		p->ret = cmx_step_active(&f->step, moe, &active, p->err);
 	pass_experts(p, active);
 	pass_combine(p);
 }
@@ -273,71 +321,82 @@ static void pass_layer(struct cmx_pass *p, uint32_t layer)
 
 	p->layer = layer;
 	p->y = &f->m->layer[layer];
-	cmx_pass_norm(p, f->x, &p->y->attn_norm, f->h, f->m->cfg.hidden, p->n, "attn norm");
+	cmx_pass_norm(p, f->x, NULL, &p->y->attn_norm, f->h, f->m->cfg.hidden, p->n,
+		      "attn norm");
 	cmx_pass_attention(p);
-	cmx_pass_norm(p, f->x, &p->y->ffn_norm, f->h, f->m->cfg.hidden, p->n, "ffn norm");
+	cmx_pass_norm(p, f->x, NULL, &p->y->ffn_norm, f->h, f->m->cfg.hidden, p->n,
+		      "ffn norm");
 	if (layer < f->m->cfg.n_dense)
 		pass_dense(p);
 	else
 		pass_moe(p);
 }
 
-/* Logits of the chunk's tokens from @first on. */
-static void pass_head(struct cmx_pass *p, uint32_t first)
+/* Logits of the rows that are wanted. */
+static void pass_head(struct cmx_pass *p)
 {
 	const struct cmx_forward *f = p->f;
 	const struct cmx_model_config *c = &f->m->cfg;
 	struct cmx_pass tail = *p;
 
-	tail.n = p->n - first;
-	cmx_pass_norm(&tail, f->x + (uint64_t)first * c->hidden, &f->m->out_norm, f->h, c->hidden,
-		      tail.n, "output norm");
-	cmx_pass_matmul(&tail, &f->m->out, c->vocab, c->hidden, f->h, NULL, f->logits, "lm head");
+	if (f->opt.hidden)
+		cmx_pass_norm(&tail, f->x, NULL, &f->m->out_norm, f->hidden, c->hidden, p->n,
+			      "hidden norm");
+	tail.n = f->step.n_want;
+	if (tail.n) {
+		cmx_pass_norm(&tail, f->x, f->step.at.want, &f->m->out_norm, f->h, c->hidden,
+			      tail.n, "output norm");
+		cmx_pass_matmul(&tail, &f->m->out, c->vocab, c->hidden, f->h, NULL, f->logits,
+				"lm head");
+	}
 	p->ret = tail.ret;
 }
 
-static void pass_sample(struct cmx_pass *p, uint64_t index)
+static void pass_sample(struct cmx_pass *p)
 {
 	const struct cmx_forward *f = p->f;
-	const struct cmx_sampling *s = &f->opt.sampling;
-	uint32_t vocab = f->m->cfg.vocab, row = f->opt.all_logits ? p->n - 1 : 0;
+	const struct cmx_step *st = &f->step;
 	const struct cmx_k_sample a = {
-		.logits = f->logits + (uint64_t)row * vocab, .history = f->ids, .order = f->order,
-		.prob = f->prob, .out = f->sample_out, .next = f->ids + p->pos + p->n,
-		.seed = s->seed, .index = index, .n_history = p->pos + p->n, .vocab = vocab,
-		.top_k = s->top_k, .temp = s->temp, .top_p = s->top_p, .min_p = s->min_p,
-		.penalty = s->penalty,
+		.logits = f->logits, .rows = st->at.samples, .ids = f->ids, .order = f->order,
+		.prob = f->prob, .out = f->sample_out, .vocab = f->m->cfg.vocab,
+		.n = st->n_samples, .n_draw = st->n_draw, .n_sort = st->n_sort,
+		.n_penalty = st->n_penalty, .n_history = st->n_history,
 	};
 
 	cmx_pass_launch(p, CMX_NPU_SAMPLE, &a, "sample", 0);
 	if (!p->ret)
-		p->ret = cmx_die_copy(f->die, f->sampled, f->sample_out, sizeof(*f->sampled),
-				      "token to host", p->err);
+		p->ret = cmx_die_copy(f->die, f->sampled, f->sample_out,
+				      st->n_samples * sizeof(*f->sampled), "token to host", p->err);
 }
 
-int cmx_forward_prompt(struct cmx_forward *f, uint32_t n, struct cmx_infer_err *err)
+int cmx_forward_prompt(struct cmx_forward *f, uint32_t slot, const uint32_t *ids, uint32_t n,
+		       struct cmx_infer_err *err)
 {
+	uint64_t at = (uint64_t)slot * f->max.ids_stride;
+
 	if (!n || n > f->opt.ctx)
 		return cmx_infer_fail(err, -ENOSPC, "prompt of %u tokens, must be 1..%u", n,
 				      f->opt.ctx);
-	return cmx_die_copy(f->die, f->ids, f->prompt, n * sizeof(*f->ids), "prompt to die", err);
+	memcpy(f->prompt + at, ids, n * sizeof(*ids));
+	return cmx_die_copy(f->die, f->ids + at, f->prompt + at, n * sizeof(*ids),
+			    "prompt to die", err);
 }
 
-int cmx_forward_chunk(struct cmx_forward *f, uint32_t pos, uint32_t n, int64_t sample,
-		      struct cmx_infer_err *err)
+int cmx_forward_step(struct cmx_forward *f, struct cmx_part *part, uint32_t n,
+		     struct cmx_infer_err *err)
 {
-	struct cmx_pass p = { .f = f, .pos = pos, .n = n, .err = err };
+	struct cmx_pass p = { .f = f, .err = err };
 
-	if (!n || n > f->opt.chunk || pos > f->opt.ctx || n > f->opt.ctx - pos)
-		return cmx_infer_fail(err, -ENOSPC,
-				      "%u tokens at position %u: the chunk limit is %u, the context %u",
-				      n, pos, f->opt.chunk, f->opt.ctx);
+	p.ret = cmx_step_build(&f->step, part, n, err);
+	p.n = f->step.n_rows;
+	if (!p.ret)
+		p.ret = cmx_die_copy(f->die, f->step_die, f->step_host, f->step.bytes,
+				     "step to die", err);
 	pass_embed(&p);
 	for (uint32_t l = 0; l < f->m->cfg.n_layer; l++)
 		pass_layer(&p, l);
-	if (f->opt.all_logits || sample >= 0)
-		pass_head(&p, f->opt.all_logits ? 0 : n - 1);
-	if (sample >= 0)
-		pass_sample(&p, (uint64_t)sample);
+	pass_head(&p);
+	if (f->step.n_samples)
+		pass_sample(&p);
 	return p.ret;
 }

@@ -1,31 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The forward pass of a sequence: turns chunks of tokens into kernel launches.
- * Nothing is computed here. The host puts the prompt's ids into f->prompt and,
- * after cmx_die_finish(), finds the sampled id in f->sampled. Logits and chosen
- * experts can be looked at where they are, on the die, unless it is time-only.
+ * The forward pass of a batch: turns steps into kernel launches. Nothing is
+ * computed here. After cmx_die_finish() the host finds the chosen ids in
+ * f->sampled. Logits, hidden states and chosen experts can be looked at where
+ * they are, on the die, unless it is time-only.
  */
 #ifndef CMX_FORWARD_H
 #define CMX_FORWARD_H
 
-#include "cmx_decisions.h"
 #include "cmx_model.h"
+#include "cmx_step.h"
 
-/* In the order in which they are applied; struct cmx_k_sample says how. */
-struct cmx_sampling {
-	float penalty;		/* on tokens of prompt and output so far; 1: none */
-	float temp;		/* 0: greedy */
-	uint32_t top_k;		/* 0: no cut */
-	float top_p;		/* 1: no cut */
-	float min_p;		/* 0: no cut */
-	uint64_t seed;
-};
+/* Keys that the plain form of attention expands at a time. */
+#define CMX_KEY_WINDOW	1024u
 
 struct cmx_forward_options {
-	uint32_t ctx;		/* positions in the cache */
-	uint32_t chunk;		/* most tokens of one chunk */
-	bool all_logits;	/* for every token of a chunk, not only its last one */
-	struct cmx_sampling sampling;
+	uint32_t ctx;		/* most positions of a sequence */
+	uint32_t rows;		/* most tokens of a step */
+	uint32_t seqs;		/* most sequences of a step */
+	uint32_t drafts;	/* most guessed tokens of a sequence in a step */
+	uint32_t pages;		/* of the cache */
+	uint32_t page_shift;	/* a page has 2^page_shift positions */
+	bool all_logits;	/* room for logits of all tokens of a step */
+	bool absorb;		/* prompts take the absorbed form as well */
+	bool hidden;		/* keep all rows after the final norm */
 };
 
 /* Buffers are on the die but for those marked (host). */
@@ -33,54 +31,66 @@ struct cmx_forward {
 	const struct cmx_model *m;
 	struct cmx_die *die;
 	struct cmx_forward_options opt;
-	const struct cmx_decisions *replay;	/* time-only: what the gate chose */
+	struct cmx_step_limits max;
 	uint64_t die_bytes;		/* of the buffers below */
 	float scale;			/* of attention scores */
-	uint32_t *prompt;		/* (host) ids to embed, by position */
-	struct cmx_sampled *sampled;	/* (host) what the last sample gave */
-	uint32_t *ids;			/* the same on the die, and what follows the prompt */
+	struct cmx_step step;		/* the last one */
+	char *step_host;		/* (host) its block */
+	char *step_die;
+	uint32_t *prompt;		/* (host) ids on their way to the die, [seq][ids_stride] */
+	struct cmx_sampled *sampled;	/* (host) what the last step chose, in its order */
+	uint32_t *ids;			/* [seq][ids_stride]: prompt, output, guesses */
 	struct cmx_sampled *sample_out;
 	float *rope;
-	float *cache;			/* [layer][ctx][kv row] */
-	float *x, *h;			/* [chunk][hidden] */
+	float *cache;			/* [layer][page][position][kv row] */
+	float *x, *h;			/* [row][hidden] */
+	float *hidden;			/* [row][hidden] after the final norm, if opt.hidden */
 	float *q_a, *q, *kv;
-	float *expanded;		/* keys and values of all heads, [ctx][head][nope + v] */
-	float *q_latent, *o_latent;	/* [chunk][head][kv_lora] */
-	float *heads;			/* [chunk][head][v] */
+	float *latent;			/* gathered cache rows, [window][kv row] */
+	float *expanded;		/* keys and values, [window][head][nope + v] */
+	float *state;			/* of softmaxes between windows, [row][head][2] */
+	float *q_latent, *o_latent;	/* [absorbed row][head][kv_lora] */
+	float *heads;			/* [row][head][v] */
 	float *glu;			/* dense and shared experts */
 	float *shared;
 	float *router;
-	uint32_t *experts;		/* [MoE layer][chunk][used] */
+	uint32_t *experts;		/* [MoE layer][row][used] */
 	float *weights;
 	struct cmx_plan *plan;
 	uint32_t *slot_token, *token_slot;
 	float *slot_glu, *slot_out;
-	float *logits;			/* [chunk or 1][vocab] */
+	float *logits;			/* [wanted row][vocab] */
 	uint32_t *order;
 	float *prob;
 };
 
 /* The die's memory that the buffers will take. */
 uint64_t cmx_forward_bytes(const struct cmx_model_config *c, const struct cmx_forward_options *opt);
-/* Allocates the buffers and launches what is done once. */
+/* Allocates the buffers and launches what is done once; cmx_forward_free() in any case. */
 int cmx_forward_init(struct cmx_forward *f, const struct cmx_model *m, struct cmx_die *die,
-		     const struct cmx_forward_options *opt, const struct cmx_decisions *replay,
+		     const struct cmx_forward_options *opt, struct cmx_infer_err *err);
+/* The buffers live as long as the die. */
+void cmx_forward_free(struct cmx_forward *f);
+/* Copies a prompt to the place that the die has for the ids of sequence @slot. */
+int cmx_forward_prompt(struct cmx_forward *f, uint32_t slot, const uint32_t *ids, uint32_t n,
+		       struct cmx_infer_err *err);
+/* Launches a step. The parts must live until it is finished. */
+int cmx_forward_step(struct cmx_forward *f, struct cmx_part *part, uint32_t n,
 		     struct cmx_infer_err *err);
-/* Copies the first @n ids of f->prompt to the die. */
-int cmx_forward_prompt(struct cmx_forward *f, uint32_t n, struct cmx_infer_err *err);
-/*
- * Launches a chunk: the tokens at positions [pos, pos + n). With @sample >= 0
- * also the choice of output token number @sample, which becomes the id at
- * position pos + n and, copied back, f->sampled.
- */
-int cmx_forward_chunk(struct cmx_forward *f, uint32_t pos, uint32_t n, int64_t sample,
-		      struct cmx_infer_err *err);
 
-/* What the gate chose for token @t of the last chunk in MoE layer @moe (from 0). */
+/* What the gate chose for a row of the last step in MoE layer @moe (from 0). */
 static inline const uint32_t *cmx_forward_experts(const struct cmx_forward *f, uint32_t moe,
-						  uint32_t t)
+						  uint32_t row)
 {
-	return f->experts + ((uint64_t)moe * f->opt.chunk + t) * f->m->cfg.n_used;
+	return f->experts + ((uint64_t)moe * f->opt.rows + row) * f->m->cfg.n_used;
+}
+
+/* Rows that take the absorbed form, at most. */
+static inline uint32_t cmx_forward_absorbed(const struct cmx_forward_options *opt)
+{
+	uint32_t decode = opt->seqs * (1 + opt->drafts);
+
+	return opt->absorb || decode > opt->rows ? opt->rows : decode;
 }
 
 #endif

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_TOKENS	(1u << 24)
+#include "cmx_kv_pages.h"
+
 #define MAX_THREADS	256u
+#define MAX_BATCH	4096u
 
 enum {
 	OPT_IDS = 256,
@@ -31,6 +33,10 @@ enum {
 	OPT_TOKENIZER,
 	OPT_STOP,
 	OPT_CHAT_FORM,
+	OPT_BATCH,
+	OPT_MAX_BATCH,
+	OPT_KV_PAGES,
+	OPT_KV_PAGE,
 	/* Those from here on are flags. */
 	OPT_TIME_ONLY,
 	OPT_JSON,
@@ -38,6 +44,8 @@ enum {
 	OPT_CHAT,
 	OPT_SPECIAL,
 	OPT_VERIFY,
+	OPT_ABSORB,
+	OPT_NO_REUSE,
 };
 
 static const struct option long_options[] = {
@@ -63,25 +71,34 @@ static const struct option long_options[] = {
 	{ "tokenizer", required_argument, NULL, OPT_TOKENIZER },
 	{ "stop", required_argument, NULL, OPT_STOP },
 	{ "chat-form", required_argument, NULL, OPT_CHAT_FORM },
+	{ "batch", required_argument, NULL, OPT_BATCH },
+	{ "max-batch", required_argument, NULL, OPT_MAX_BATCH },
+	{ "kv-pages", required_argument, NULL, OPT_KV_PAGES },
+	{ "kv-page", required_argument, NULL, OPT_KV_PAGE },
 	{ "chat", no_argument, NULL, OPT_CHAT },
 	{ "special", no_argument, NULL, OPT_SPECIAL },
 	{ "time-only", no_argument, NULL, OPT_TIME_ONLY },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "ignore-eos", no_argument, NULL, OPT_IGNORE_EOS },
 	{ "verify", no_argument, NULL, OPT_VERIFY },
+	{ "absorb", no_argument, NULL, OPT_ABSORB },
+	{ "no-reuse", no_argument, NULL, OPT_NO_REUSE },
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
 };
 
 void cmx_infer_usage(FILE *f)
 {
-	fputs("usage: cmx infer run -m MODEL (-p TEXT | --ids FILE) -n N [options]\n"
+	fputs("usage: cmx infer run -m MODEL (-p TEXT | --ids FILE | --batch FILE) -n N [options]\n"
 	      "Runs a model on a virtual NPU and prints the text it generates.\n"
 	      "\n"
 	      "  -m, --model PATH     GGUF file, architecture deepseek2, or Hugging Face folder\n"
 	      "      --verify         first check the model's files against SHA256SUMS beside them\n"
 	      "  -p, --prompt TEXT    prompt\n"
 	      "      --ids FILE       prompt as token ids\n"
+	      "      --batch FILE     many requests, one JSON object a line: prompt or ids, and what\n"
+	      "                       differs from the options: n, temp, top_k, top_p, min_p,\n"
+	      "                       repeat_penalty, seed, stop, ignore_eos, system\n"
 	      "      --tokenizer FILE tokenizer.json to use instead of the model's vocabulary\n"
 	      "      --special        find control tokens in the prompt, by their names\n"
 	      "      --chat           the prompt is what a user says: ask for an answer\n"
@@ -101,8 +118,13 @@ void cmx_infer_usage(FILE *f)
 	      "      --min-p P        of these those P times as likely as the first (default 0)\n"
 	      "      --seed S         seed of the draw (default 0)\n"
 	      "\n"
-	      "      --chunk C        most prompt tokens at a time (default 256)\n"
-	      "      --ctx N          positions in the cache (default: prompt + N)\n"
+	      "      --chunk C        most tokens of a step (default 256)\n"
+	      "      --max-batch B    most sequences of a step (default 16)\n"
+	      "      --ctx N          most positions of a sequence (default: prompt + N)\n"
+	      "      --kv-pages N     pages of the cache (default: as many as B sequences need)\n"
+	      "      --kv-page P      positions of a page, a power of two (default 64)\n"
+	      "      --no-reuse       compute every prompt in full, even if its beginning is there\n"
+	      "      --absorb         prompts, too, work on the latent cache itself\n"
 	      "      --die I          die to run on (default 0)\n"
 	      "      --threads T      host threads that carry out launches (default 1)\n"
 	      "      --logits FILE    f32 logits of every prompt position, [token][vocab]\n"
@@ -152,22 +174,40 @@ static int parse_float(const char *name, const char *arg, float min, float max, 
 			      (double)min, (double)max);
 }
 
+static int parse_page(struct cmx_infer_options *o, const char *arg, struct cmx_infer_err *err)
+{
+	int ret = parse_u32("--kv-page", arg, 1u << CMX_KV_MIN_SHIFT, 1u << CMX_KV_MAX_SHIFT,
+			    &o->kv_page, err);
+
+	o->has_kv_page = true;
+	if (ret || !(o->kv_page & (o->kv_page - 1)))
+		return ret;
+	return cmx_infer_fail(err, -EINVAL, "--kv-page is %u, must be a power of two", o->kv_page);
+}
+
 static int parse_number(struct cmx_infer_options *o, int opt, const char *arg,
 			struct cmx_infer_err *err)
 {
 	switch (opt) {
 	case 'n':
 		o->has_n = true;
-		return parse_u32("-n", arg, 0, MAX_TOKENS, &o->n, err);
+		return parse_u32("-n", arg, 0, CMX_MAX_TOKENS, &o->n, err);
 	case OPT_THREADS:
 		return parse_u32("--threads", arg, 1, MAX_THREADS, &o->threads, err);
 	case OPT_CHUNK:
 		o->has_chunk = true;
-		return parse_u32("--chunk", arg, 1, MAX_TOKENS, &o->chunk, err);
+		return parse_u32("--chunk", arg, 1, CMX_MAX_TOKENS, &o->chunk, err);
 	case OPT_CTX:
-		return parse_u32("--ctx", arg, 1, MAX_TOKENS, &o->ctx, err);
+		return parse_u32("--ctx", arg, 1, CMX_MAX_TOKENS, &o->ctx, err);
 	case OPT_DIE:
 		return parse_u32("--die", arg, 0, UINT32_MAX, &o->die, err);
+	case OPT_MAX_BATCH:
+		o->has_max_batch = true;
+		return parse_u32("--max-batch", arg, 1, MAX_BATCH, &o->max_batch, err);
+	case OPT_KV_PAGES:
+		return parse_u32("--kv-pages", arg, 1, CMX_MAX_TOKENS, &o->kv_pages, err);
+	case OPT_KV_PAGE:
+		return parse_page(o, arg, err);
 	case OPT_TEMP:
 		o->has_temp = true;
 		return parse_float("--temp", arg, 0, 100, &o->temp, err);
@@ -237,6 +277,12 @@ static void parse_flag(struct cmx_infer_options *o, int opt)
 	case OPT_VERIFY:
 		o->verify = true;
 		break;
+	case OPT_ABSORB:
+		o->absorb = true;
+		break;
+	case OPT_NO_REUSE:
+		o->no_reuse = true;
+		break;
 	default:
 		o->help = true;
 	}
@@ -251,6 +297,8 @@ static const char **text_option(struct cmx_infer_options *o, int opt)
 		return &o->text;
 	case OPT_IDS:
 		return &o->ids;
+	case OPT_BATCH:
+		return &o->batch;
 	case OPT_LOGITS:
 		return &o->logits;
 	case OPT_TRACE:
@@ -282,22 +330,37 @@ static int check_time_only(const struct cmx_infer_options *o, struct cmx_infer_e
 	return 0;
 }
 
-static int check_options(const struct cmx_infer_options *o, struct cmx_infer_err *err)
+/* One source of prompts, and what goes with each. */
+static int check_prompts(const struct cmx_infer_options *o, struct cmx_infer_err *err)
 {
-	if (!o->model)
-		return cmx_infer_fail(err, -EINVAL, "no model: give -m FILE");
 	if (o->text && o->ids)
 		return cmx_infer_fail(err, -EINVAL, "give one of -p and --ids, not both");
-	if (!o->text && !o->ids && !o->replay)
-		return cmx_infer_fail(err, -EINVAL, "no prompt: give -p TEXT or --ids FILE");
-	if (o->chat && !o->text)
-		return cmx_infer_fail(err, -EINVAL, "--chat needs -p TEXT");
+	if (o->batch && (o->text || o->ids || o->replay))
+		return cmx_infer_fail(err, -EINVAL,
+				      "--batch has the prompts: not with -p, --ids or --replay");
+	if (!o->text && !o->ids && !o->batch && !o->replay)
+		return cmx_infer_fail(err, -EINVAL,
+				      "no prompt: give -p TEXT, --ids FILE or --batch FILE");
+	if (o->batch && o->experts)
+		return cmx_infer_fail(err, -EINVAL, "--experts-out is for one prompt, not --batch");
+	if (o->chat && !o->text && !o->batch)
+		return cmx_infer_fail(err, -EINVAL, "--chat needs -p TEXT or --batch FILE");
 	if (!o->chat && (o->system || o->chat_form != CMX_CHAT_AUTO))
 		return cmx_infer_fail(err, -EINVAL, "--system and --chat-form need --chat");
-	if (o->special && (o->chat || !o->text))
+	if (o->special && (o->chat || !(o->text || o->batch)))
 		return cmx_infer_fail(err, -EINVAL,
 				      "--special goes with -p TEXT and without --chat");
-	return check_time_only(o, err);
+	return 0;
+}
+
+static int check_options(const struct cmx_infer_options *o, struct cmx_infer_err *err)
+{
+	int ret;
+
+	if (!o->model)
+		return cmx_infer_fail(err, -EINVAL, "no model: give -m FILE");
+	ret = check_prompts(o, err);
+	return ret ? ret : check_time_only(o, err);
 }
 
 /* A short one may stand among others: its word is not what is wrong. */
@@ -318,7 +381,7 @@ int cmx_infer_options_parse(struct cmx_infer_options *o, int argc, char **argv,
 	int opt, ret = 0;
 
 	*o = (struct cmx_infer_options){ .n = 64, .threads = 1, .chunk = 256, .top_p = 1,
-					 .penalty = 1 };
+					 .penalty = 1, .max_batch = 16, .kv_page = 64 };
 	optind = 0;
 	opterr = 0;
 	while (!ret && (opt = getopt_long(argc, argv, ":m:p:n:h", long_options, NULL)) != -1) {
@@ -350,8 +413,8 @@ static int parse_ids(FILE *f, uint32_t *ids, uint32_t *n, struct cmx_infer_err *
 		char what[32];
 		int ret;
 
-		if (*n == MAX_TOKENS)
-			return cmx_infer_fail(err, -E2BIG, "more than %u ids", MAX_TOKENS);
+		if (*n == CMX_MAX_TOKENS)
+			return cmx_infer_fail(err, -E2BIG, "more than %u ids", CMX_MAX_TOKENS);
 		snprintf(what, sizeof(what), "id %u", *n);
 		if (strlen(word) == sizeof(word) - 1)
 			return cmx_infer_fail(err, -EINVAL, "%s is '%s...', longer than %zu digits",
@@ -375,7 +438,7 @@ int cmx_infer_read_ids(const char *path, uint32_t **ids, uint32_t *n, struct cmx
 	if (!f)
 		return cmx_infer_fail(err, -errno, "%s: %s", path, strerror(errno));
 	/* Pages that are never touched cost nothing. */
-	*ids = malloc(MAX_TOKENS * sizeof(**ids));
+	*ids = malloc(CMX_MAX_TOKENS * sizeof(**ids));
 	if (*ids)
 		ret = parse_ids(f, *ids, n, &why);
 	else

@@ -11,10 +11,14 @@
 #include "cmx_infer_err.h"
 #include "cmx_stop_strings.h"
 
+/* Most tokens of a prompt, an output, a step. */
+#define CMX_MAX_TOKENS	(1u << 24)
+
 struct cmx_infer_options {
 	const char *model;
 	const char *text;
 	const char *ids;
+	const char *batch;
 	const char *system;
 	const char *tokenizer;
 	const char *stop[CMX_STOP_STRINGS_MAX];
@@ -28,6 +32,9 @@ struct cmx_infer_options {
 	uint32_t chunk;
 	uint32_t ctx;		/* 0: as much as the run needs */
 	uint32_t die;
+	uint32_t max_batch;
+	uint32_t kv_pages;	/* 0: as many as the batch may need */
+	uint32_t kv_page;	/* positions, a power of two */
 	uint32_t n_stops;
 	uint32_t top_k;
 	float temp;
@@ -43,6 +50,10 @@ struct cmx_infer_options {
 	bool has_top_p;
 	bool has_min_p;
 	bool has_penalty;
+	bool has_max_batch;
+	bool has_kv_page;
+	bool absorb;
+	bool no_reuse;
 	bool chat;		/* the text is what a user says */
 	bool special;		/* control tokens are found in the text */
 	bool time_only;

@@ -2,45 +2,73 @@
 #include "cmx_infer_report.h"
 
 #include <inttypes.h>
+#include <string.h>
 
-static double rate(uint32_t n, double s)
+static const char *const ends[] = {
+	[CMX_END_LENGTH] = "length", [CMX_END_EOS] = "eos", [CMX_END_STOP] = "stop",
+	[CMX_END_ERROR] = "error", [CMX_END_CANCEL] = "cancel",
+};
+
+static double rate(uint64_t n, double s)
 {
-	return s > 0 ? n / s : 0;
+	return s > 0 ? (double)n / s : 0;
 }
 
-static uint64_t ttft_ps(const struct cmx_infer_report *r)
+/* Tokens to show: one that was chosen out of bad logits is none. */
+static uint32_t shown(const struct cmx_sequence *s)
 {
-	return r->run->n_output ? r->token_ps[0] - r->start_ps : 0;
+	return s->run.n_output - (s->run.end == CMX_END_ERROR && s->run.n_output);
+}
+
+static uint64_t ttft_ps(const struct cmx_sequence *s)
+{
+	return s->run.n_output ? s->token_ps[0] - s->submit_ps : 0;
 }
 
 /* Mean distance of the tokens after the first, 0 if there are none. */
-static uint64_t tpot_ps(const struct cmx_infer_report *r)
+static uint64_t tpot_ps(const struct cmx_sequence *s)
 {
-	uint32_t n = r->run->n_output;
+	uint32_t n = s->run.n_output;
 
-	return n > 1 ? (r->token_ps[n - 1] - r->token_ps[0]) / (n - 1) : 0;
+	return n > 1 ? (s->token_ps[n - 1] - s->token_ps[0]) / (n - 1) : 0;
+}
+
+static const struct cmx_sequence *only_one(const struct cmx_infer_report *r)
+{
+	return r->jobs->job[0].seq;
+}
+
+static void text_model(const struct cmx_infer_report *r, FILE *f)
+{
+	fprintf(f, "model          %s, %.1f MB of weights\n", r->cfg->name,
+		(double)r->weight_bytes / 1e6);
+}
+
+static void text_machine(const struct cmx_infer_report *r, FILE *f)
+{
+	fprintf(f, "NPU launches   %" PRIu64 "\n", r->done.launches);
+	fprintf(f, "device moved   %" PRIu64 " bytes (%" PRIu64 " of them to load the model)\n",
+		r->done.moved_bytes, r->load.moved_bytes);
 }
 
 void cmx_infer_report_text(const struct cmx_infer_report *r, FILE *f)
 {
-	uint32_t out = r->run->n_output, steps = out ? out - 1 : 0;
+	const struct cmx_sequence *s = only_one(r);
+	uint32_t out = s->run.n_output, steps = out ? out - 1 : 0;
 
-	fprintf(f, "model          %s, %.1f MB of weights\n", r->cfg->name,
-		(double)r->weight_bytes / 1e6);
-	fprintf(f, "tokens         %u prompt, %u output%s\n", r->run->n_prompt, out,
-		r->run->end == CMX_END_EOS ? " (end token)" :
-		r->run->end == CMX_END_STOP ? " (stop string)" : "");
+	text_model(r, f);
+	fprintf(f, "tokens         %u prompt, %u output%s\n", s->run.n_prompt, out,
+		s->run.end == CMX_END_EOS ? " (end token)" :
+		s->run.end == CMX_END_STOP ? " (stop string)" : "");
 	if (r->opt->time_only)
 		fprintf(f, "host           time only: nothing was computed\n");
 	else
 		fprintf(f, "host           %.1f prompt, %.1f output tokens/s, load %.2f s\n",
-			rate(r->run->n_prompt, r->prefill_s), rate(steps, r->decode_s), r->load_s);
+			rate(s->run.n_prompt, r->prefill_s), rate(steps, r->decode_s), r->load_s);
 	fprintf(f, "host SIMD      %s (%s)\n", r->isa, r->isa_why);
-	fprintf(f, "virtual TTFT   %.3f us (virtual)\n", (double)ttft_ps(r) / 1e6);
-	fprintf(f, "virtual TPOT   %.3f us (virtual)\n", (double)tpot_ps(r) / 1e6);
-	fprintf(f, "NPU launches   %" PRIu64 "\n", r->done.launches);
-	fprintf(f, "device moved   %" PRIu64 " bytes (%" PRIu64 " of them to load the model)\n",
-		r->done.moved_bytes, r->load.moved_bytes);
+	fprintf(f, "virtual TTFT   %.3f us (virtual)\n", (double)ttft_ps(s) / 1e6);
+	fprintf(f, "virtual TPOT   %.3f us (virtual)\n", (double)tpot_ps(s) / 1e6);
+	text_machine(r, f);
 }
 
 /* Text is valid UTF-8 already, but for what JSON itself escapes. */
@@ -58,52 +86,166 @@ static void json_text(FILE *f, const char *s, size_t n)
 	}
 }
 
-static void json_output(const struct cmx_infer_report *r, FILE *f)
+static void json_ids(const struct cmx_sequence *s, FILE *f)
 {
-	const uint32_t *ids = r->run->ids + r->run->n_prompt;
+	const uint32_t *ids = s->run.ids + s->run.n_prompt;
 
-	fputs("  \"output_ids\": [", f);
-	for (uint32_t i = 0; i < r->run->n_output; i++)
+	fputs("\"output_ids\": [", f);
+	for (uint32_t i = 0; i < shown(s); i++)
 		fprintf(f, "%s%u", i ? ", " : "", ids[i]);
-	fputs("],\n  \"text\": \"", f);
-	json_text(f, r->text, r->text_len);
-	fputs("\",\n", f);
+	fputs("]", f);
 }
 
-static void json_virtual(const struct cmx_infer_report *r, FILE *f)
+static void json_token_ps(const struct cmx_sequence *s, FILE *f)
 {
-	fprintf(f, "  \"virtual\": {\"start_ps\": %" PRIu64 ", \"end_ps\": %" PRIu64
-		", \"ttft_ps\": %" PRIu64 ", \"tpot_ps\": %" PRIu64 ",\n    \"token_ps\": [",
-		r->start_ps, r->end_ps, ttft_ps(r), tpot_ps(r));
-	for (uint32_t i = 0; i < r->run->n_output; i++)
-		fprintf(f, "%s%" PRIu64, i ? ", " : "", r->token_ps[i]);
-	fputs("]},\n", f);
+	fputs("\"token_ps\": [", f);
+	for (uint32_t i = 0; i < shown(s); i++)
+		fprintf(f, "%s%" PRIu64, i ? ", " : "", s->token_ps[i]);
+	fputs("]", f);
 }
 
-void cmx_infer_report_json(const struct cmx_infer_report *r, FILE *f)
+static void json_model(const struct cmx_infer_report *r, FILE *f)
 {
-	static const char *const ends[] = {
-		[CMX_END_LENGTH] = "length", [CMX_END_EOS] = "eos", [CMX_END_STOP] = "stop",
-	};
-	uint32_t out = r->run->n_output, steps = out ? out - 1 : 0;
-
-	fputs("{\n  \"model\": \"", f);
+	fputs("\"model\": \"", f);
 	for (const char *p = r->cfg->name; *p; p++) {
 		/* Comes from the file: keep it plain. */
 		putc(*p >= ' ' && *p <= '~' && *p != '"' && *p != '\\' ? *p : '?', f);
 	}
-	fprintf(f, "\",\n  \"prompt_tokens\": %u,\n  \"output_tokens\": %u,\n  \"end\": \"%s\",\n",
-		r->run->n_prompt, out, ends[r->run->end]);
-	json_output(r, f);
+	fputs("\"", f);
+}
+
+static void json_virtual(const struct cmx_infer_report *r, FILE *f)
+{
+	const struct cmx_sequence *s = only_one(r);
+
+	fprintf(f, "  \"virtual\": {\"start_ps\": %" PRIu64 ", \"end_ps\": %" PRIu64
+		", \"ttft_ps\": %" PRIu64 ", \"tpot_ps\": %" PRIu64 ",\n    ",
+		r->start_ps, r->done.now_ps, ttft_ps(s), tpot_ps(s));
+	json_token_ps(s, f);
+	fputs("},\n", f);
+}
+
+static void json_machine(const struct cmx_infer_report *r, const char *between, FILE *f)
+{
+	fprintf(f, "\"npu_launches\": %" PRIu64 ",%s\"moved_bytes\": %" PRIu64
+		",%s\"load_moved_bytes\": %" PRIu64 ",%s\"time_only\": %s,%s",
+		r->done.launches, between, r->done.moved_bytes, between, r->load.moved_bytes,
+		between, r->opt->time_only ? "true" : "false", between);
+	fprintf(f, "\"host\": {\"isa\": \"%s\", \"isa_why\": \"%s\", \"threads\": %u, "
+		"\"load_s\": %.6f, ", r->isa, r->isa_why, r->opt->threads, r->load_s);
+}
+
+void cmx_infer_report_json(const struct cmx_infer_report *r, FILE *f)
+{
+	const struct cmx_job *j = &r->jobs->job[0];
+	const struct cmx_sequence *s = j->seq;
+	uint32_t out = s->run.n_output, steps = out ? out - 1 : 0;
+
+	fputs("{\n  ", f);
+	json_model(r, f);
+	fprintf(f, ",\n  \"prompt_tokens\": %u,\n  \"output_tokens\": %u,\n  \"end\": \"%s\",\n  ",
+		s->run.n_prompt, out, ends[s->run.end]);
+	json_ids(s, f);
+	fputs(",\n  \"text\": \"", f);
+	json_text(f, j->collected, j->n_collected);
+	fputs("\",\n", f);
 	json_virtual(r, f);
-	fprintf(f, "  \"npu_launches\": %" PRIu64 ",\n  \"moved_bytes\": %" PRIu64
-		",\n  \"load_moved_bytes\": %" PRIu64 ",\n  \"time_only\": %s,\n",
-		r->done.launches, r->done.moved_bytes, r->load.moved_bytes,
-		r->opt->time_only ? "true" : "false");
-	fprintf(f, "  \"host\": {\"isa\": \"%s\", \"isa_why\": \"%s\", \"threads\": %u, "
-		"\"load_s\": %.6f, \"prefill_tokens_per_s\": %.3f, \"decode_tokens_per_s\": %.3f}\n}\n",
-		r->isa, r->isa_why, r->opt->threads, r->load_s,
-		rate(r->run->n_prompt, r->prefill_s), rate(steps, r->decode_s));
+	fputs("  ", f);
+	json_machine(r, "\n  ", f);
+	fprintf(f, "\"prefill_tokens_per_s\": %.3f, \"decode_tokens_per_s\": %.3f}\n}\n",
+		rate(s->run.n_prompt, r->prefill_s), rate(steps, r->decode_s));
+}
+
+void cmx_infer_report_job(const struct cmx_job *j, uint32_t number, FILE *f)
+{
+	const struct cmx_sequence *s = j->seq;
+	const char *why = cmx_job_has_failed(j) ? cmx_job_error(j) : "";
+
+	fprintf(f, "{\"request\": %u, \"end\": \"%s\", \"prompt_tokens\": %u", number,
+		*why ? "error" : ends[s->run.end], j->n_prompt);
+	if (*why) {
+		fputs(", \"error\": \"", f);
+		json_text(f, why, strlen(why));
+		fputs("\"", f);
+	}
+	if (s && shown(s)) {
+		fprintf(f, ", \"reused_tokens\": %u, \"output_tokens\": %u, ", s->reused,
+			shown(s));
+		json_ids(s, f);
+		fprintf(f, ", \"ttft_ps\": %" PRIu64 ", \"tpot_ps\": %" PRIu64 ", ", ttft_ps(s),
+			tpot_ps(s));
+		json_token_ps(s, f);
+	}
+	fputs(", \"text\": \"", f);
+	json_text(f, j->collected, j->n_collected);
+	fputs("\"}\n", f);
+}
+
+/* What all requests came to. */
+struct totals {
+	uint32_t failed;
+	uint64_t prompt;
+	uint64_t output;
+};
+
+static struct totals sum_up(const struct cmx_infer_report *r)
+{
+	struct totals t = { 0 };
+
+	for (uint32_t i = 0; i < r->jobs->n; i++) {
+		const struct cmx_job *j = &r->jobs->job[i];
+
+		t.failed += cmx_job_has_failed(j);
+		if (!j->seq || j->seq->run.end == CMX_END_ERROR)
+			continue;
+		t.prompt += j->n_prompt;
+		t.output += j->seq->run.n_output;
+	}
+	return t;
+}
+
+void cmx_infer_report_batch_text(const struct cmx_infer_report *r, FILE *f)
+{
+	const struct cmx_engine_stats *st = &r->engine->stats;
+	double s = r->prefill_s + r->decode_s;
+	uint64_t ps = r->done.now_ps - r->start_ps;
+	struct totals t = sum_up(r);
+
+	text_model(r, f);
+	fprintf(f, "requests       %u, %u of them failed\n", r->jobs->n, t.failed);
+	fprintf(f, "tokens         %" PRIu64 " prompt (%" PRIu64 " reused), %" PRIu64 " output\n",
+		t.prompt, st->reused, t.output);
+	fprintf(f, "steps          %" PRIu64 ", up to %u sequences, %u of %u pages in use\n",
+		st->steps, st->most_seqs, st->most_pages, r->engine->pages.n);
+	if (r->opt->time_only)
+		fprintf(f, "host           time only: nothing was computed\n");
+	else
+		fprintf(f, "host           %.1f tokens/s, %.1f of them output, load %.2f s\n",
+			rate(st->rows, s), rate(t.output, s), r->load_s);
+	fprintf(f, "host SIMD      %s (%s)\n", r->isa, r->isa_why);
+	fprintf(f, "virtual time   %.3f us (virtual), %.1f output tokens/s (virtual)\n",
+		(double)ps / 1e6, rate(t.output, (double)ps / 1e12));
+	text_machine(r, f);
+}
+
+void cmx_infer_report_batch_json(const struct cmx_infer_report *r, FILE *f)
+{
+	const struct cmx_engine_stats *st = &r->engine->stats;
+	double s = r->prefill_s + r->decode_s;
+	struct totals t = sum_up(r);
+
+	fputs("{\"totals\": {", f);
+	json_model(r, f);
+	fprintf(f, ", \"requests\": %u, \"failed\": %u, \"prompt_tokens\": %" PRIu64
+		", \"reused_tokens\": %" PRIu64 ", \"output_tokens\": %" PRIu64
+		", \"steps\": %" PRIu64 ", \"rows\": %" PRIu64 ", \"most_sequences\": %u, "
+		"\"most_pages\": %u, \"pages\": %u, ", r->jobs->n, t.failed, t.prompt, st->reused,
+		t.output, st->steps, st->rows, st->most_seqs, st->most_pages, r->engine->pages.n);
+	fprintf(f, "\"virtual\": {\"start_ps\": %" PRIu64 ", \"end_ps\": %" PRIu64 "}, ",
+		r->start_ps, r->done.now_ps);
+	json_machine(r, " ", f);
+	fprintf(f, "\"tokens_per_s\": %.3f, \"output_tokens_per_s\": %.3f}}}\n",
+		rate(st->rows, s), rate(t.output, s));
 }
 
 void cmx_infer_write_experts(const struct cmx_decisions *d, uint32_t first_layer, FILE *f)

@@ -20,11 +20,13 @@ void cmx_pass_matmul(struct cmx_pass *p, const struct cmx_weight *w, uint32_t ro
 	cmx_pass_launch(p, CMX_NPU_MATMUL, &a, label, 0);
 }
 
-void cmx_pass_norm(struct cmx_pass *p, const float *x, const struct cmx_weight *w, float *out,
-		   uint32_t dim, uint32_t tokens, const char *label)
+void cmx_pass_norm(struct cmx_pass *p, const float *x, const uint32_t *pick,
+		   const struct cmx_weight *w, float *out, uint32_t dim, uint32_t tokens,
+		   const char *label)
 {
 	const struct cmx_k_norm a = {
-		.x = x, .w = (const float *)w->va, .out = out, .dim = dim, .tokens = tokens,
+		.x = x, .pick = pick, .w = (const float *)w->va, .out = out, .dim = dim,
+		.tokens = tokens,
 		.x_stride = dim, .out_stride = dim, .eps = p->f->m->cfg.eps,
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* One chunk on its way through the layers; after a failure the rest does nothing. */
+/* One step on its way through the layers; after a failure the rest does nothing. */
 #ifndef CMX_PASS_H
 #define CMX_PASS_H
 
@@ -9,18 +9,19 @@ struct cmx_pass {
 	const struct cmx_forward *f;
 	const struct cmx_layer *y;
 	uint32_t layer;
-	uint32_t pos;
-	uint32_t n;		/* tokens */
+	uint32_t n;		/* rows */
 	int ret;
 	struct cmx_infer_err *err;
 };
 
 void cmx_pass_launch(struct cmx_pass *p, enum cmx_npu_id id, const void *args,
 		     const char *label, uint32_t n_active);
-/* out[t] = res[t] + w x[t] for the chunk's tokens; @res may be NULL. */
+/* out[t] = res[t] + w x[t] for all rows; @res may be NULL. */
 void cmx_pass_matmul(struct cmx_pass *p, const struct cmx_weight *w, uint32_t rows, uint32_t k,
 		     const float *x, const float *res, float *out, const char *label);
-void cmx_pass_norm(struct cmx_pass *p, const float *x, const struct cmx_weight *w, float *out,
-		   uint32_t dim, uint32_t tokens, const char *label);
+/* Row t is made from row pick[t] of @x, or from row t if @pick is NULL. */
+void cmx_pass_norm(struct cmx_pass *p, const float *x, const uint32_t *pick,
+		   const struct cmx_weight *w, float *out, uint32_t dim, uint32_t tokens,
+		   const char *label);
 
 #endif

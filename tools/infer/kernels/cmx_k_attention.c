@@ -1,107 +1,92 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Attention with an online softmax over tiles of positions that start at
- * multiples of CMX_KEY_TILE: the order of every sum depends on the token's
- * position alone, not on the chunk it came in.
- */
+/* Attention of a prompt: every head has keys and values of its own. */
 #include "cmx_level.h"
-#include "cmx_dot.h"
+#include "cmx_attend.h"
 
-#include <math.h>
-
-struct softmax_state {
-	float top;
-	float sum;
-};
-
-static float dot_f32(const float *a, const float *b, uint32_t k)
+static void take_keys(const struct cmx_k_attention *a, uint32_t head, uint32_t row,
+		      struct key_tile *t)
 {
-	float out;
+	uint32_t width = a->nope + a->dv, latent = a->kv_lora + a->rope;
 
-	dot_tile(CMX_TENSOR_F32, (const char *)a, &b, 1, k, &out);
-	return out;
+	for (uint32_t i = 0; i < t->n; i++) {
+		size_t key = (size_t)row + i;
+
+		t->k1[i] = a->kv + (key * a->heads + head) * width;
+		t->k2[i] = a->latent + key * latent + a->kv_lora;
+		t->v[i] = t->k1[i] + a->nope;
+	}
 }
 
-static void key_scores(const struct cmx_k_attention *a, const float *q1, const float *q2,
-		       uint32_t head, uint32_t s, uint32_t n, float *score)
+static void start_query(const struct cmx_k_attention *a, uint32_t head, uint32_t token,
+			struct query *q)
 {
+	size_t at = (size_t)token * a->heads + head;
+
+	*q = (struct query){
+		.q1 = a->q + at * (a->nope + a->rope), .out = a->out + at * a->dv,
+		.top = -INFINITY, .end = a->rows[token].pos + 1,
+	};
+	q->q2 = q->q1 + a->nope;
+	if (a->first) {
+		q->top = a->state[2 * at];
+		q->sum = a->state[2 * at + 1];
+	}
+}
+
+/* Either all keys were seen, or the next launch goes on from here. */
+static void stop_query(const struct cmx_k_attention *a, uint32_t head, uint32_t token,
+		       const struct query *q)
+{
+	size_t at = (size_t)token * a->heads + head;
+
+	if (q->end <= a->end) {
+		attend_divide(q, a->dv);
+	} else {
+		a->state[2 * at] = q->top;
+		a->state[2 * at + 1] = q->sum;
+	}
+}
+
+/* Tokens of one sequence. */
+static void attend_run(const struct cmx_k_attention *a, uint32_t head, uint32_t token, uint32_t n)
+{
+	struct key_tile t = { .d1 = a->nope, .d2 = a->rope, .dv = a->dv, .scale = a->scale };
+	struct query q[CMX_QUERY_TILE];
+	uint32_t end = 0;
+
 	for (uint32_t i = 0; i < n; i++) {
-		const float *k1 = a->k1 + (size_t)(s + i) * a->k1_stride +
-				  (size_t)head * a->k1_head;
-		const float *k2 = a->k2 + (size_t)(s + i) * a->k2_stride;
-
-		score[i] = (dot_f32(q1, k1, a->d1) + dot_f32(q2, k2, a->d2)) * a->scale;
+		start_query(a, head, token + i, &q[i]);
+		end = q[i].end > end ? q[i].end : end;
 	}
-	for (uint32_t i = n; i < CMX_KEY_TILE; i++)
-		score[i] = -INFINITY;
-}
-
-/* Turns the scores into weights and returns the factor for what was summed before. */
-static float softmax_tile(struct softmax_state *st, float *score)
-{
-	struct lanes top = lanes_load(score), sum = lanes_set(0), m;
-	float old = st->top, best, shrink[CMX_LANES];
-
-	for (uint32_t i = CMX_LANES; i < CMX_KEY_TILE; i += CMX_LANES)
-		top = lanes_max(top, lanes_load(score + i));
-	best = lanes_top(top);
-	st->top = best > old ? best : old;
-	m = lanes_set(st->top);
-	for (uint32_t i = 0; i < CMX_KEY_TILE; i += CMX_LANES) {
-		struct lanes p = lanes_exp(lanes_sub(lanes_load(score + i), m));
-
-		lanes_store(score + i, p);
-		sum = lanes_add(sum, p);
+	if (end > a->end)
+		end = a->end;
+	for (t.first = a->first; t.first < end; t.first += CMX_KEY_TILE) {
+		t.n = end - t.first < CMX_KEY_TILE ? end - t.first : CMX_KEY_TILE;
+		take_keys(a, head, a->rows[token].keys + (t.first - a->first), &t);
+		attend_tile(&t, q, n);
 	}
-	lanes_store(shrink, lanes_exp(lanes_set(old - st->top)));
-	st->sum = st->sum * shrink[0] + lanes_sum(sum);
-	return shrink[0];
-}
-
-static void add_values(const struct cmx_k_attention *a, uint32_t head, uint32_t s, uint32_t n,
-		       const float *p, float shrink, float *out)
-{
-	for (uint32_t c = 0; c < a->dv; c += CMX_LANES) {
-		const float *v = a->v + (size_t)s * a->v_stride + (size_t)head * a->v_head + c;
-		struct lanes acc = lanes_set(0);
-
-		if (s)
-			acc = lanes_mul(lanes_load_to(out + c, a->dv - c, 0), lanes_set(shrink));
-		for (uint32_t i = 0; i < n; i++, v += a->v_stride)
-			acc = lanes_add(acc, lanes_mul(lanes_load_to(v, a->dv - c, 0),
-						       lanes_set(p[i])));
-		lanes_store_to(out + c, a->dv - c, acc);
-	}
-}
-
-static void attend(const struct cmx_k_attention *a, uint32_t token, uint32_t head)
-{
-	const float *q1 = a->q1 + (size_t)token * a->q1_stride + (size_t)head * a->q1_head;
-	const float *q2 = a->q2 + (size_t)token * a->q2_stride + (size_t)head * a->q2_head;
-	float *out = a->out + (size_t)token * a->out_stride + (size_t)head * a->out_head;
-	struct softmax_state st = { .top = -INFINITY };
-	uint32_t end = a->pos + token + 1;
-
-	for (uint32_t s = 0; s < end; s += CMX_KEY_TILE) {
-		uint32_t n = end - s < CMX_KEY_TILE ? end - s : CMX_KEY_TILE;
-		float score[CMX_KEY_TILE];
-
-		key_scores(a, q1, q2, head, s, n, score);
-		add_values(a, head, s, n, score, softmax_tile(&st, score), out);
-	}
-	for (uint32_t c = 0; c < a->dv; c += CMX_LANES) {
-		struct lanes v = lanes_load_to(out + c, a->dv - c, 0);
-
-		lanes_store_to(out + c, a->dv - c, lanes_div(v, lanes_set(st.sum)));
-	}
+	for (uint32_t i = 0; i < n; i++)
+		stop_query(a, head, token + i, &q[i]);
 }
 
 void CMX_K(cmx_k_attention)(const void *args, uint32_t block, uint32_t nblocks)
 {
 	const struct cmx_k_attention *a = args;
+	uint32_t tiles = (a->tokens + CMX_QUERY_TILE - 1) / CMX_QUERY_TILE;
 	uint64_t lo, hi;
 
-	cmx_block_share((uint64_t)a->tokens * a->heads, block, nblocks, &lo, &hi);
-	for (uint64_t u = lo; u < hi; u++)
-		attend(a, (uint32_t)(u / a->heads), (uint32_t)(u % a->heads));
+	cmx_block_share((uint64_t)tiles * a->heads, block, nblocks, &lo, &hi);
+	for (uint64_t u = lo; u < hi; u++) {
+		uint32_t token = (uint32_t)(u % tiles) * CMX_QUERY_TILE, n;
+		uint32_t end = a->tokens - token < CMX_QUERY_TILE ? a->tokens :
+								    token + CMX_QUERY_TILE;
+
+		for (; token < end; token += n) {
+			for (n = 1; token + n < end; n++) {
+				if (a->rows[token + n].keys != a->rows[token].keys)
+					break;
+			}
+			attend_run(a, (uint32_t)(u / tiles), token, n);
+		}
+	}
 }

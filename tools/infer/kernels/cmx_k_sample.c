@@ -39,34 +39,44 @@ static double draw(uint64_t seed, uint64_t index)
 	return (double)(z >> 11) * 0x1p-53;
 }
 
+/* One row at work. */
+struct choice {
+	const struct cmx_sample_row *r;
+	const float *logits;
+	const uint32_t *history;
+	uint32_t *order;
+	float *prob;
+	uint32_t vocab;
+};
+
 /*
  * Logits with the penalty on ids that were there before, each id once. They
  * take the place of the probabilities, which are made from them later; marks
  * take that of the order.
  */
-static const float *penalised(const struct cmx_k_sample *a)
+static const float *penalised(const struct choice *a)
 {
-	if (a->penalty == 1)
+	if (a->r->penalty == 1)
 		return a->logits;
 	for (uint32_t i = 0; i < a->vocab; i++) {
 		a->prob[i] = a->logits[i];
 		a->order[i] = 0;
 	}
-	for (uint32_t i = 0; i < a->n_history; i++) {
+	for (uint32_t i = 0; i < a->r->n_history; i++) {
 		uint32_t id = a->history[i];
 
 		if (id >= a->vocab || a->order[id])
 			continue;
 		a->order[id] = 1;
-		a->prob[id] = a->prob[id] > 0 ? a->prob[id] / a->penalty :
-						a->prob[id] * a->penalty;
+		a->prob[id] = a->prob[id] > 0 ? a->prob[id] / a->r->penalty :
+						a->prob[id] * a->r->penalty;
 	}
 	return a->prob;
 }
 
-static void probabilities(const struct cmx_k_sample *a, const float *logits, float top)
+static void probabilities(const struct choice *a, const float *logits, float top)
 {
-	const struct lanes t = lanes_set(a->temp), m = lanes_set(top);
+	const struct lanes t = lanes_set(a->r->temp), m = lanes_set(top);
 
 	for (uint32_t i = 0; i < a->vocab; i += CMX_LANES) {
 		struct lanes l = lanes_load_to(logits + i, a->vocab - i, top);
@@ -112,7 +122,7 @@ static void sort_by_likelihood(const float *p, uint32_t *order, uint32_t n)
 	}
 }
 
-static double sum_of(const struct cmx_k_sample *a, uint32_t n)
+static double sum_of(const struct choice *a, uint32_t n)
 {
 	double sum = 0;
 
@@ -122,9 +132,9 @@ static double sum_of(const struct cmx_k_sample *a, uint32_t n)
 }
 
 /* How many of the first @n sorted tokens are needed to hold the share top_p of them. */
-static uint32_t nucleus(const struct cmx_k_sample *a, uint32_t n)
+static uint32_t nucleus(const struct choice *a, uint32_t n)
 {
-	double sum = 0, want = (double)a->top_p * sum_of(a, n);
+	double sum = 0, want = (double)a->r->top_p * sum_of(a, n);
 
 	for (uint32_t i = 0; i < n; i++) {
 		sum += a->prob[a->order[i]];
@@ -135,9 +145,9 @@ static uint32_t nucleus(const struct cmx_k_sample *a, uint32_t n)
 }
 
 /* How many of the first @n sorted tokens are likely enough beside the first. */
-static uint32_t likely_enough(const struct cmx_k_sample *a, uint32_t n)
+static uint32_t likely_enough(const struct choice *a, uint32_t n)
 {
-	float least = a->min_p * a->prob[a->order[0]];
+	float least = a->r->min_p * a->prob[a->order[0]];
 
 	while (n > 1 && a->prob[a->order[n - 1]] < least)
 		n--;
@@ -145,21 +155,21 @@ static uint32_t likely_enough(const struct cmx_k_sample *a, uint32_t n)
 }
 
 /* Sorts the tokens if any are cut off, and returns how many are left. */
-static uint32_t cut(const struct cmx_k_sample *a)
+static uint32_t cut(const struct choice *a)
 {
 	uint32_t n = a->vocab;
 
-	if (a->top_p >= 1 && a->min_p <= 0 && (!a->top_k || a->top_k >= n))
+	if (a->r->top_p >= 1 && a->r->min_p <= 0 && (!a->r->top_k || a->r->top_k >= n))
 		return n;
 	sort_by_likelihood(a->prob, a->order, n);
-	if (a->top_k && a->top_k < n)
-		n = a->top_k;
-	if (a->top_p < 1)
+	if (a->r->top_k && a->r->top_k < n)
+		n = a->r->top_k;
+	if (a->r->top_p < 1)
 		n = nucleus(a, n);
-	return a->min_p > 0 ? likely_enough(a, n) : n;
+	return a->r->min_p > 0 ? likely_enough(a, n) : n;
 }
 
-static uint32_t draw_token(const struct cmx_k_sample *a, const float *logits)
+static uint32_t draw_token(const struct choice *a, const float *logits)
 {
 	uint32_t n = a->vocab;
 	double left;
@@ -168,7 +178,7 @@ static uint32_t draw_token(const struct cmx_k_sample *a, const float *logits)
 	for (uint32_t i = 0; i < n; i++)
 		a->order[i] = i;
 	n = cut(a);
-	left = draw(a->seed, a->index) * sum_of(a, n);
+	left = draw(a->r->seed, a->r->index) * sum_of(a, n);
 	for (uint32_t i = 0; i + 1 < n; i++) {
 		left -= a->prob[a->order[i]];
 		if (left < 0)
@@ -177,18 +187,36 @@ static uint32_t draw_token(const struct cmx_k_sample *a, const float *logits)
 	return a->order[n - 1];
 }
 
+static void choose(const struct choice *a, struct cmx_sampled *out, uint32_t *next)
+{
+	const float *logits = penalised(a);
+
+	out->id = 0;
+	out->bad = !all_finite(logits, a->vocab);
+	if (!out->bad)
+		out->id = a->r->temp > 0 ? draw_token(a, logits) : argmax(logits, a->vocab);
+	*next = out->id;
+}
+
 void CMX_K(cmx_k_sample)(const void *args, uint32_t block, uint32_t nblocks)
 {
 	const struct cmx_k_sample *a = args;
-	const float *logits;
+	uint64_t lo, hi;
 
-	(void)nblocks;
-	if (block)
+	cmx_block_share(a->n, block, nblocks, &lo, &hi);
+	/* Whoever does the first row of a sequence does those that follow. */
+	while (lo < hi && a->rows[lo].follows)
+		lo++;
+	if (lo == hi)
 		return;
-	logits = penalised(a);
-	a->out->id = 0;
-	a->out->bad = !all_finite(logits, a->vocab);
-	if (!a->out->bad)
-		a->out->id = a->temp > 0 ? draw_token(a, logits) : argmax(logits, a->vocab);
-	*a->next = a->out->id;
+	for (uint64_t i = lo; i < a->n && (i < hi || a->rows[i].follows); i++) {
+		const struct cmx_sample_row *r = &a->rows[i];
+		const struct choice c = {
+			.r = r, .logits = a->logits + (uint64_t)r->logits * a->vocab,
+			.history = a->ids + r->history, .order = a->order + i * a->vocab,
+			.prob = a->prob + i * a->vocab, .vocab = a->vocab,
+		};
+
+		choose(&c, &a->out[i], a->ids + r->history + r->n_history);
+	}
 }

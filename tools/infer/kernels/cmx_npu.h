@@ -19,6 +19,26 @@
 #define CMX_ROW_TILE	16u
 /* Positions that the online softmax of attention takes at a time. */
 #define CMX_KEY_TILE	64u
+/* Tokens, or heads of one token, that share a pass over the keys in one unit of work. */
+#define CMX_QUERY_TILE	16u
+#define CMX_HEAD_TILE	8u
+
+/* One token of a step. */
+struct cmx_row {
+	uint32_t pos;	/* in its sequence */
+	uint32_t id;	/* where in ids it stands; the token after it goes behind it */
+	uint32_t cell;	/* row of the layer's cache that it is stored in */
+	/* With the prompt: the gathered row of its first key; else: its first page table entry. */
+	uint32_t keys;
+};
+
+/* Positions [pos, pos + n) of a sequence, gathered from its pages. */
+struct cmx_span {
+	uint32_t table;	/* the sequence's first page table entry */
+	uint32_t pos;
+	uint32_t out;	/* row of the first one */
+	uint32_t n;
+};
 
 /*
  * Which tokens go to which expert, made by the plan kernel out of the gate's
@@ -33,6 +53,7 @@ struct cmx_plan {
 
 struct cmx_k_embed {
 	const uint32_t *ids;
+	const struct cmx_row *rows;	/* NULL: row t is ids[t] */
 	const void *table;
 	float *out;
 	uint32_t type;
@@ -44,6 +65,7 @@ struct cmx_k_embed {
 struct cmx_k_norm {
 	const float *x;
 	const float *w;
+	const uint32_t *pick;	/* row t of out is made from row pick[t] of x; NULL: from row t */
 	float *out;
 	uint32_t dim;
 	uint32_t tokens;
@@ -132,51 +154,78 @@ struct cmx_k_rope_table {
 struct cmx_k_rope {
 	float *q;		/* [token][head][qk], rotated in place behind nope */
 	const float *table;
+	const struct cmx_row *rows;
 	uint32_t heads;
 	uint32_t nope;
 	uint32_t rope;
 	uint32_t tokens;
-	uint32_t pos;		/* of the first token */
-	uint32_t pad;
 };
 
-/* Normed latent and rotated key into the cache rows of the chunk. */
+/* Normed latent and rotated key into the cache, each row to its cell. */
 struct cmx_k_kv_store {
 	const float *kv;	/* [token][kv_lora + rope] */
 	const float *norm;
 	const float *table;
-	float *cache;		/* row 0 is position 0 */
+	const struct cmx_row *rows;
+	float *cache;		/* of one layer */
 	uint32_t kv_lora;
 	uint32_t rope;
 	uint32_t tokens;
-	uint32_t pos;
 	float eps;
-	uint32_t pad;
+};
+
+/* Cache rows of several sequences, side by side. */
+struct cmx_k_kv_gather {
+	const float *cache;	/* of one layer */
+	const uint32_t *tables;	/* page tables */
+	const struct cmx_span *spans;
+	float *out;		/* [row][width] */
+	uint32_t n_spans;
+	uint32_t rows;		/* of all spans */
+	uint32_t width;
+	uint32_t page_shift;
 };
 
 /*
- * Causal attention: the key of position s is k1[s] and k2[s] side by side, its
- * value v[s]. Serves the absorbed form (k1 = v = latent, shared by all heads)
- * and the unabsorbed one (per head).
+ * Causal attention in its plain form. The key of a head is the head's part of
+ * kv and the rotated key, shared by all heads, at the end of the latent row.
+ * Of each token's keys those at positions [first, end) are here; others come
+ * in other launches, in order, which leave top and sum of the softmax in state.
  */
 struct cmx_k_attention {
-	const float *q1;
-	const float *q2;
-	const float *k1;
-	const float *k2;
-	const float *v;
-	float *out;
-	uint32_t q1_stride, q1_head;
-	uint32_t q2_stride, q2_head;
-	uint32_t k1_stride, k1_head;
-	uint32_t k2_stride;
-	uint32_t v_stride, v_head;
-	uint32_t out_stride, out_head;
-	uint32_t d1, d2, dv;
+	const struct cmx_row *rows;
+	const float *q;		/* [token][head][nope + rope] */
+	const float *kv;	/* [key][head][nope + dv] */
+	const float *latent;	/* [key][kv_lora + rope] */
+	float *out;		/* [token][head][dv] */
+	float *state;		/* [token][head][2] */
+	uint64_t pairs;		/* of a token and a key, for the cost */
+	uint64_t key_rows;	/* that are read, for the cost */
+	uint32_t first;		/* a multiple of CMX_KEY_TILE */
+	uint32_t end;		/* the same, or past all positions */
+	uint32_t nope, rope, dv, kv_lora;
 	uint32_t heads;
 	uint32_t tokens;
-	uint32_t pos;
 	float scale;
+	uint32_t pad;
+};
+
+/* Causal attention on the latent cache: its rows are keys and values of all heads. */
+struct cmx_k_mla {
+	const struct cmx_row *rows;
+	const uint32_t *tables;
+	const float *q_latent;	/* [token][head][kv_lora] */
+	const float *q;		/* [token][head][nope + rope], of which rope is used */
+	const float *cache;	/* of one layer */
+	float *out;		/* [token][head][kv_lora] */
+	uint64_t pairs;		/* as above */
+	uint64_t key_rows;
+	uint32_t nope, rope, kv_lora;
+	uint32_t heads;
+	uint32_t tokens;
+	uint32_t page_shift;
+	float scale;
+	uint32_t pad;
 };
 
 struct cmx_k_gate {
@@ -234,23 +283,36 @@ struct cmx_sampled {
  * likeliest that hold the share top_p of their sum, of these to those at least
  * min_p times as likely as the first; then one is drawn.
  */
-struct cmx_k_sample {
-	const float *logits;
-	const uint32_t *history;	/* ids so far, below vocab */
-	uint32_t *order;	/* scratch, vocab ids */
-	float *prob;		/* scratch, vocab */
-	struct cmx_sampled *out;
-	uint32_t *next;		/* the id again, where the next step embeds from */
+struct cmx_sample_row {
 	uint64_t seed;
 	uint64_t index;		/* of the token in the output */
-	uint32_t n_history;
-	uint32_t vocab;
+	uint32_t logits;	/* row */
+	uint32_t history;	/* where in ids its sequence starts */
+	uint32_t n_history;	/* ids so far, below vocab; the new one goes behind them */
+	uint32_t follows;	/* 1: the row before is of the same sequence and comes first */
 	uint32_t top_k;		/* 0: all */
 	float temp;
 	float top_p;		/* 1: all */
 	float min_p;		/* 0: all */
 	float penalty;		/* 1: none */
 	uint32_t pad;
+};
+
+struct cmx_k_sample {
+	const float *logits;
+	const struct cmx_sample_row *rows;
+	uint32_t *ids;		/* read and, where the next step embeds from, written */
+	uint32_t *order;	/* scratch, [row][vocab] */
+	float *prob;		/* scratch, [row][vocab] */
+	struct cmx_sampled *out;	/* one each row */
+	uint32_t vocab;
+	uint32_t n;		/* rows */
+	/* How many of them do what, for the cost. */
+	uint32_t n_draw;
+	uint32_t n_sort;
+	uint32_t n_penalty;
+	uint32_t pad;
+	uint64_t n_history;	/* ids that the penalties look at */
 };
 
 enum cmx_npu_id {
@@ -263,7 +325,9 @@ enum cmx_npu_id {
 	CMX_NPU_ROPE_TABLE,
 	CMX_NPU_ROPE,
 	CMX_NPU_KV_STORE,
+	CMX_NPU_KV_GATHER,
 	CMX_NPU_ATTENTION,
+	CMX_NPU_MLA,
 	CMX_NPU_GATE,
 	CMX_NPU_PLAN,
 	CMX_NPU_COMBINE,

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cmx_npu_cost.h"
 
-/* Tokens whose attention shares one pass over the keys. */
-#define QUERY_TILE	128u
-
 /* Vector operations an element takes; the exponential counts as sixteen. */
 #define OPS_NORM	4u
 #define OPS_ROPE	3u
@@ -99,29 +96,39 @@ static void cost_expert_down(const struct cmx_k_expert_down *a, uint32_t n_activ
 	c->efficiency = CMX_EFF_GEMM;
 }
 
-/* Keys and values are read once per QUERY_TILE tokens, up to the last one's position. */
-static uint64_t key_rows(uint32_t pos, uint32_t tokens)
+static void cost_kv_gather(const struct cmx_k_kv_gather *a, struct cmx_cost *c)
 {
-	uint64_t rows = 0;
+	uint64_t n = (uint64_t)a->rows * a->width;
 
-	for (uint32_t t = 0; t < tokens; t += QUERY_TILE)
-		rows += (uint64_t)pos + (tokens - t < QUERY_TILE ? tokens : t + QUERY_TILE);
-	return rows;
+	cost_vector(c, n, 2 * n);
+}
+
+/* What both forms have in common, for keys of @key values and sums over @dv. */
+static void cost_attend(uint64_t pairs, uint32_t heads, uint32_t key, uint32_t dv,
+			struct cmx_cost *c)
+{
+	c->cube_ops = 2 * pairs * heads * (key + dv);
+	c->vector_ops = OPS_SOFTMAX * pairs * heads;
+	c->op_class = CMX_OPS_F32;
+	c->efficiency = CMX_EFF_ATTENTION;
 }
 
 static void cost_attention(const struct cmx_k_attention *a, struct cmx_cost *c)
 {
-	uint64_t pairs = (uint64_t)a->tokens * a->pos + (uint64_t)a->tokens * (a->tokens + 1) / 2;
-	uint64_t row = (uint64_t)(a->k1_head ? a->heads : 1) * a->d1 + a->d2;
-	uint64_t q = (uint64_t)a->tokens * a->heads * (a->d1 + a->d2 + a->dv);
+	uint64_t row = (uint64_t)a->heads * (a->nope + a->dv) + a->rope;
+	uint64_t q = (uint64_t)a->tokens * a->heads * (a->nope + a->rope + a->dv);
 
-	if (a->v != a->k1)
-		row += (uint64_t)(a->v_head ? a->heads : 1) * a->dv;
-	c->cube_ops = 2 * pairs * a->heads * (a->d1 + a->d2 + a->dv);
-	c->vector_ops = OPS_SOFTMAX * pairs * a->heads;
-	c->mem_bytes = (key_rows(a->pos, a->tokens) * row + q) * sizeof(float);
-	c->op_class = CMX_OPS_F32;
-	c->efficiency = CMX_EFF_ATTENTION;
+	cost_attend(a->pairs, a->heads, a->nope + a->rope, a->dv, c);
+	c->mem_bytes = (a->key_rows * row + q) * sizeof(float);
+}
+
+static void cost_mla(const struct cmx_k_mla *a, struct cmx_cost *c)
+{
+	uint64_t row = a->kv_lora + a->rope;
+	uint64_t q = (uint64_t)a->tokens * a->heads * (row + a->kv_lora);
+
+	cost_attend(a->pairs, a->heads, a->kv_lora + a->rope, a->kv_lora, c);
+	c->mem_bytes = (a->key_rows * row + q) * sizeof(float);
 }
 
 static void cost_norm(const struct cmx_k_norm *a, struct cmx_cost *c)
@@ -178,17 +185,13 @@ static void cost_combine(const struct cmx_k_combine *a, struct cmx_cost *c)
 
 static void cost_sample(const struct cmx_k_sample *a, struct cmx_cost *c)
 {
-	uint64_t n = a->vocab, sorts = a->top_p < 1 || a->min_p > 0 || a->top_k;
+	uint64_t n = a->vocab, greedy = a->n - a->n_draw;
 
-	if (a->temp > 0)
-		cost_vector(c, n * (OPS_SOFTMAX + (sorts ? OPS_SORT : 0)), 4 * n);
-	else
-		cost_vector(c, n, n);
+	cost_vector(c, n * (greedy + (uint64_t)OPS_SOFTMAX * a->n_draw +
+			    (uint64_t)OPS_SORT * a->n_sort), n * (greedy + 4ull * a->n_draw));
 	/* Logits and marks are written once, and both are touched for each id before. */
-	if (a->penalty != 1) {
-		c->vector_ops += 2 * n + 2 * (uint64_t)a->n_history;
-		c->mem_bytes += (3 * n + 3 * (uint64_t)a->n_history) * sizeof(float);
-	}
+	c->vector_ops += 2 * n * a->n_penalty + 2 * a->n_history;
+	c->mem_bytes += (3 * n * a->n_penalty + 3 * a->n_history) * sizeof(float);
 }
 
 void cmx_npu_cost(enum cmx_npu_id id, const void *args, uint32_t n_active,
@@ -223,8 +226,14 @@ void cmx_npu_cost(enum cmx_npu_id id, const void *args, uint32_t n_active,
 	case CMX_NPU_KV_STORE:
 		cost_kv_store(args, cost);
 		break;
+	case CMX_NPU_KV_GATHER:
+		cost_kv_gather(args, cost);
+		break;
 	case CMX_NPU_ATTENTION:
 		cost_attention(args, cost);
+		break;
+	case CMX_NPU_MLA:
+		cost_mla(args, cost);
 		break;
 	case CMX_NPU_GATE:
 		cost_gate(args, cost);
@@ -240,6 +249,24 @@ void cmx_npu_cost(enum cmx_npu_id id, const void *args, uint32_t n_active,
 		break;
 	case CMX_NPU_COUNT:
 		break;
+	}
+}
+
+/* Of the keys that the token at @pos sees, those in [first, end). */
+static uint32_t keys_between(uint32_t first, uint32_t end, uint32_t pos)
+{
+	uint32_t last = pos < end ? pos + 1 : end;
+
+	return last > first ? last - first : 0;
+}
+
+void cmx_npu_add_key_work(uint32_t first, uint32_t end, uint32_t pos, uint32_t tokens,
+			  struct cmx_key_work *work)
+{
+	for (uint32_t t = 0; t < tokens; t++) {
+		work->pairs += keys_between(first, end, pos + t);
+		if (t % CMX_QUERY_SHARE == CMX_QUERY_SHARE - 1 || t == tokens - 1)
+			work->rows += keys_between(first, end, pos + t);
 	}
 }
 
@@ -272,6 +299,16 @@ static uint64_t tiles(uint32_t rows)
 	return (rows + CMX_ROW_TILE - 1) / CMX_ROW_TILE;
 }
 
+static uint64_t attention_units(const struct cmx_k_attention *a)
+{
+	return (uint64_t)a->heads * ((a->tokens + CMX_QUERY_TILE - 1) / CMX_QUERY_TILE);
+}
+
+static uint64_t mla_units(const struct cmx_k_mla *a)
+{
+	return (uint64_t)a->tokens * ((a->heads + CMX_HEAD_TILE - 1) / CMX_HEAD_TILE);
+}
+
 uint64_t cmx_npu_units(enum cmx_npu_id id, const void *args)
 {
 	switch (id) {
@@ -297,9 +334,14 @@ uint64_t cmx_npu_units(enum cmx_npu_id id, const void *args)
 		       ((const struct cmx_k_rope *)args)->heads;
 	case CMX_NPU_KV_STORE:
 		return ((const struct cmx_k_kv_store *)args)->tokens;
+	case CMX_NPU_KV_GATHER:
+		return ((const struct cmx_k_kv_gather *)args)->rows;
 	case CMX_NPU_ATTENTION:
-		return (uint64_t)((const struct cmx_k_attention *)args)->tokens *
-		       ((const struct cmx_k_attention *)args)->heads;
+		return attention_units(args);
+	case CMX_NPU_MLA:
+		return mla_units(args);
+	case CMX_NPU_SAMPLE:
+		return ((const struct cmx_k_sample *)args)->n;
 	case CMX_NPU_GATE:
 		return ((const struct cmx_k_gate *)args)->tokens;
 	case CMX_NPU_COMBINE:

@@ -24,4 +24,15 @@ uint32_t cmx_npu_active(enum cmx_npu_id id, const void *args);
 /* Independent units of work: a larger grid would leave blocks idle. */
 uint64_t cmx_npu_units(enum cmx_npu_id id, const void *args);
 
+/* What tokens at [pos, pos + tokens) of a sequence do with its keys at [first, end). */
+struct cmx_key_work {
+	uint64_t pairs;
+	uint64_t rows;		/* read; up to CMX_QUERY_SHARE tokens share a pass */
+};
+
+#define CMX_QUERY_SHARE	128u
+
+void cmx_npu_add_key_work(uint32_t first, uint32_t end, uint32_t pos, uint32_t tokens,
+			  struct cmx_key_work *work);
+
 #endif

@@ -36,7 +36,9 @@ RUN(expert_down)
 RUN(rope_table)
 RUN(rope)
 RUN(kv_store)
+RUN(kv_gather)
 RUN(attention)
+RUN(mla)
 RUN(gate)
 RUN(plan)
 RUN(combine)
@@ -58,7 +60,9 @@ const struct cmx_kernel_desc CMX_K(cmx_npu_entry)[CMX_NPU_COUNT] = {
 	ENTRY(ROPE_TABLE, rope_table, NULL),
 	ENTRY(ROPE, rope, NULL),
 	ENTRY(KV_STORE, kv_store, NULL),
+	ENTRY(KV_GATHER, kv_gather, NULL),
 	ENTRY(ATTENTION, attention, NULL),
+	ENTRY(MLA, mla, NULL),
 	ENTRY(GATE, gate, NULL),
 	ENTRY(PLAN, plan, NULL),
 	ENTRY(COMBINE, combine, NULL),
@@ -77,7 +81,9 @@ FITS(expert_down);
 FITS(rope_table);
 FITS(rope);
 FITS(kv_store);
+FITS(kv_gather);
 FITS(attention);
+FITS(mla);
 FITS(gate);
 FITS(plan);
 FITS(combine);

@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cmx_engine.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t page_size(const struct cmx_engine *e)
+{
+	return 1u << e->pages.shift;
+}
+
+int cmx_engine_init(struct cmx_engine *e, const struct cmx_model *m, struct cmx_die *die,
+		    const struct cmx_engine_options *opt, struct cmx_infer_err *err)
+{
+	uint32_t seqs = opt->forward.seqs;
+	int ret;
+
+	memset(e, 0, sizeof(*e));
+	e->opt = *opt;
+	/* Logits are asked for where they would not be computed. */
+	e->opt.no_reuse |= opt->forward.all_logits;
+	e->die = die;
+	e->waiting.end = &e->waiting.first;
+	ret = cmx_forward_init(&e->fwd, m, die, &opt->forward, err);
+	if (!ret)
+		ret = cmx_kv_pages_init(&e->pages, opt->forward.pages, opt->forward.page_shift,
+					err);
+	if (ret)
+		return ret;
+	e->running = calloc(seqs, sizeof(*e->running));
+	e->slot_used = calloc(seqs, sizeof(*e->slot_used));
+	e->part = calloc(seqs, sizeof(*e->part));
+	e->part_of = calloc(seqs, sizeof(*e->part_of));
+	if (!e->running || !e->slot_used || !e->part || !e->part_of)
+		return cmx_infer_fail(err, -ENOMEM, "no memory for a batch of %u sequences", seqs);
+	return 0;
+}
+
+void cmx_engine_free(struct cmx_engine *e)
+{
+	cmx_forward_free(&e->fwd);
+	cmx_kv_pages_free(&e->pages);
+	free(e->running);
+	free(e->slot_used);
+	free(e->part);
+	free(e->part_of);
+}
+
+void cmx_sequence_free(struct cmx_sequence *s)
+{
+	if (!s)
+		return;
+	cmx_decisions_free(&s->run);
+	free(s->pages);
+	free(s->draft);
+	free(s->token_ps);
+	free(s);
+}
+
+static uint32_t pages_for(const struct cmx_engine *e, const struct cmx_sequence *s)
+{
+	uint64_t positions = cmx_positions(s->req.n_prompt, s->req.n) + e->opt.forward.drafts;
+
+	if (positions > e->opt.forward.ctx)
+		positions = e->opt.forward.ctx;
+	return (uint32_t)((positions + page_size(e) - 1) >> e->pages.shift);
+}
+
+static int check_tokens(const struct cmx_engine *e, const struct cmx_request *r,
+			struct cmx_infer_err *err)
+{
+	uint32_t vocab = e->fwd.m->cfg.vocab;
+
+	if (!r->n_prompt)
+		return cmx_infer_fail(err, -EINVAL, "the prompt is empty");
+	for (uint32_t i = 0; i < r->n_prompt; i++) {
+		if (r->ids[i] >= vocab)
+			return cmx_infer_fail(err, -EINVAL,
+					      "prompt token %u is %u, must be below %u", i,
+					      r->ids[i], vocab);
+	}
+	return 0;
+}
+
+static int check_replay(const struct cmx_engine *e, const struct cmx_request *r,
+			struct cmx_infer_err *err)
+{
+	const struct cmx_decisions *d = r->replay;
+
+	if (cmx_die_time_only(e->die) != !!d)
+		return cmx_infer_fail(err, -EINVAL, "decisions go with a time-only die");
+	if (d && (d->n_prompt != r->n_prompt || d->most != r->n))
+		return cmx_infer_fail(err, -EINVAL,
+				      "decisions of %u prompt and up to %u output tokens for %u and %u",
+				      d->n_prompt, d->most, r->n_prompt, r->n);
+	if (d && d->end == CMX_END_ERROR && !d->n_output)
+		return cmx_infer_fail(err, -EINVAL, "refused in the run that was recorded");
+	return 0;
+}
+
+static int check_request(const struct cmx_engine *e, const struct cmx_sequence *s,
+			 struct cmx_infer_err *err)
+{
+	const struct cmx_request *r = &s->req;
+	uint64_t need = cmx_positions(r->n_prompt, r->n);
+	int ret = check_tokens(e, r, err);
+
+	if (ret)
+		return ret;
+	if (need > e->opt.forward.ctx)
+		return cmx_infer_fail(err, -ENOSPC,
+				      "prompt of %u and %u output tokens need %" PRIu64
+				      " positions, the context has %u", r->n_prompt, r->n, need,
+				      e->opt.forward.ctx);
+	if (pages_for(e, s) > e->pages.n)
+		return cmx_infer_fail(err, -ENOSPC,
+				      "prompt of %u and %u output tokens need %u pages of %u positions, the cache has %u",
+				      r->n_prompt, r->n, pages_for(e, s), page_size(e),
+				      e->pages.n);
+	return check_replay(e, r, err);
+}
+
+/* What is known of a sequence before it runs. */
+static int fill_sequence(struct cmx_engine *e, struct cmx_sequence *s, struct cmx_infer_err *err)
+{
+	const struct cmx_request *r = &s->req;
+	uint32_t room = r->n_prompt + r->n;
+	int ret = cmx_decisions_init(&s->run, &e->fwd.m->cfg, room, err);
+
+	if (ret)
+		return ret;
+	memcpy(s->run.ids, r->ids, r->n_prompt * sizeof(*r->ids));
+	s->run.n_prompt = r->n_prompt;
+	s->run.most = r->n;
+	s->run.top_k = r->sampling.top_k;
+	s->run.temp = r->sampling.temp;
+	s->run.top_p = r->sampling.top_p;
+	s->run.min_p = r->sampling.min_p;
+	s->run.penalty = r->sampling.penalty;
+	s->req.ids = s->run.ids;
+	s->token_ps = calloc(r->n + 1ull, sizeof(*s->token_ps));
+	s->draft = calloc(e->opt.forward.drafts + 1ull, sizeof(*s->draft));
+	if (!s->token_ps || !s->draft)
+		return cmx_infer_fail(err, -ENOMEM, "no memory for %u times", r->n);
+	return 0;
+}
+
+static int sequence_new(struct cmx_engine *e, const struct cmx_request *req,
+			struct cmx_sequence **out, struct cmx_infer_err *err)
+{
+	struct cmx_sequence *s;
+	int ret;
+
+	if (req->n > UINT32_MAX - req->n_prompt - 1)
+		return cmx_infer_fail(err, -EINVAL, "prompt of %u and %u output tokens: too many",
+				      req->n_prompt, req->n);
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return cmx_infer_fail(err, -ENOMEM, "no memory for a sequence");
+	s->req = *req;
+	ret = fill_sequence(e, s, err);
+	if (ret)
+		cmx_sequence_free(s);
+	else
+		*out = s;
+	return ret;
+}
+
+static int now(const struct cmx_engine *e, uint64_t *ps, struct cmx_infer_err *err)
+{
+	struct cmx_die_stats st;
+	int ret = cmx_die_stats(e->die, &st, err);
+
+	*ps = st.now_ps;
+	return ret;
+}
+
+int cmx_engine_submit(struct cmx_engine *e, const struct cmx_request *req,
+		      struct cmx_sequence **out, struct cmx_infer_err *err)
+{
+	struct cmx_sequence *s = NULL;
+	int ret = sequence_new(e, req, &s, err);
+
+	if (!ret)
+		ret = now(e, &s->submit_ps, err);
+	if (ret) {
+		cmx_sequence_free(s);
+		return ret;
+	}
+	*out = s;
+	if (check_request(e, s, &s->err)) {
+		s->state = CMX_SEQUENCE_ENDED;
+		s->run.end = CMX_END_ERROR;
+		return 0;
+	}
+	*e->waiting.end = s;
+	e->waiting.end = &s->next;
+	e->waiting.n++;
+	return 0;
+}
+
+/* The last page first, so that of a prompt kept for others the end goes before the beginning. */
+static void drop_pages(struct cmx_engine *e, struct cmx_sequence *s)
+{
+	while (s->n_pages)
+		cmx_kv_pages_put(&e->pages, s->pages[--s->n_pages]);
+}
+
+/* Takes the pages that another sequence has already filled with what comes next. */
+static void reuse_pages(struct cmx_engine *e, struct cmx_sequence *s)
+{
+	uint32_t size = page_size(e);
+
+	/* The last token of the prompt is computed in any case: its logits are wanted. */
+	while (!e->opt.no_reuse && s->len % size == 0 && s->len + size < s->req.n_prompt) {
+		uint32_t i = s->len / size;
+		uint32_t page = cmx_kv_pages_find(&e->pages, s->serial, s->run.ids + s->len);
+
+		if (page == CMX_NO_PAGE)
+			return;
+		if (i < s->n_pages)
+			cmx_kv_pages_put(&e->pages, s->pages[i]);
+		else
+			s->n_pages++;
+		s->pages[i] = page;
+		s->serial = e->pages.page[page].serial;
+		s->published++;
+		s->len += size;
+		s->reused += size;
+		e->stats.reused += size;
+	}
+}
+
+/* All pages that the sequence will ever need. */
+static bool take_pages(struct cmx_engine *e, struct cmx_sequence *s)
+{
+	uint32_t want = pages_for(e, s);
+	uint64_t reused = e->stats.reused;
+
+	reuse_pages(e, s);
+	if (want - s->n_pages > cmx_kv_pages_room(&e->pages)) {
+		drop_pages(e, s);
+		s->len = 0;
+		s->reused = 0;
+		s->published = 0;
+		s->serial = 0;
+		e->stats.reused = reused;
+		return false;
+	}
+	while (s->n_pages < want)
+		s->pages[s->n_pages++] = cmx_kv_pages_take(&e->pages);
+	if (e->pages.n - cmx_kv_pages_room(&e->pages) > e->stats.most_pages)
+		e->stats.most_pages = e->pages.n - cmx_kv_pages_room(&e->pages);
+	return true;
+}
+
+static struct cmx_sequence *pop_waiting(struct cmx_engine *e)
+{
+	struct cmx_sequence *s = e->waiting.first;
+
+	e->waiting.first = s->next;
+	if (!s->next)
+		e->waiting.end = &e->waiting.first;
+	e->waiting.n--;
+	s->next = NULL;
+	return s;
+}
+
+/* In the order in which they came: none overtakes one that finds no room. */
+static int admit(struct cmx_engine *e, struct cmx_infer_err *err)
+{
+	while (e->waiting.first && e->n_running < e->opt.forward.seqs) {
+		struct cmx_sequence *s = e->waiting.first;
+		uint32_t slot = 0;
+		int ret;
+
+		if (!s->pages)
+			s->pages = calloc(pages_for(e, s) + 1ull, sizeof(*s->pages));
+		if (!s->pages)
+			return cmx_infer_fail(err, -ENOMEM, "no memory for a page table");
+		if (!take_pages(e, s))
+			return 0;
+		pop_waiting(e);
+		while (e->slot_used[slot])
+			slot++;
+		e->slot_used[slot] = true;
+		s->slot = slot;
+		s->state = CMX_SEQUENCE_PROMPT;
+		e->running[e->n_running++] = s;
+		ret = cmx_forward_prompt(&e->fwd, slot, s->run.ids, s->req.n_prompt, err);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* Out of the batch; the slot and the pages are free again. */
+static void retire(struct cmx_engine *e, struct cmx_sequence *s)
+{
+	uint32_t i = 0;
+
+	while (e->running[i] != s)
+		i++;
+	e->n_running--;
+	memmove(e->running + i, e->running + i + 1,
+		(e->n_running - i) * sizeof(struct cmx_sequence *));
+	e->slot_used[s->slot] = false;
+	drop_pages(e, s);
+}
+
+static void end_sequence(struct cmx_engine *e, struct cmx_sequence *s, enum cmx_end_reason why)
+{
+	if (s->state != CMX_SEQUENCE_WAITS)
+		retire(e, s);
+	s->state = CMX_SEQUENCE_ENDED;
+	s->run.end = why;
+}
+
+void cmx_engine_cancel(struct cmx_engine *e, struct cmx_sequence *s)
+{
+	struct cmx_sequence **at = &e->waiting.first;
+
+	if (s->state == CMX_SEQUENCE_ENDED)
+		return;
+	if (s->state == CMX_SEQUENCE_WAITS) {
+		while (*at != s)
+			at = &(*at)->next;
+		*at = s->next;
+		if (!s->next)
+			e->waiting.end = at;
+		e->waiting.n--;
+		s->next = NULL;
+	}
+	end_sequence(e, s, CMX_END_CANCEL);
+}
+
+static void add_part(struct cmx_engine *e, struct cmx_sequence *s, uint32_t *n,
+		     const struct cmx_part *part)
+{
+	e->part[*n] = *part;
+	e->part[*n].pages = s->pages;
+	e->part[*n].slot = s->slot;
+	e->part[*n].pos = s->len;
+	e->part[*n].sampling = &s->req.sampling;
+	e->part[*n].replay = s->req.replay;
+	e->part_of[*n] = s;
+	++*n;
+}
+
+/* The token before the next one, and the guesses behind it. */
+static uint32_t plan_output(struct cmx_engine *e, uint32_t *n)
+{
+	uint32_t rows = 0;
+
+	for (uint32_t i = 0; i < e->n_running; i++) {
+		struct cmx_sequence *s = e->running[i];
+		uint32_t own = 1 + s->n_draft;
+		const struct cmx_part part = {
+			.n = own, .absorbed = true, .want = own, .sample = own,
+			.index = s->run.n_output,
+		};
+
+		if (s->state != CMX_SEQUENCE_OUTPUT)
+			continue;
+		add_part(e, s, n, &part);
+		rows += own;
+	}
+	return rows;
+}
+
+/* What is left of the step goes to prompts, the oldest first. */
+static void plan_prompts(struct cmx_engine *e, uint32_t budget, uint32_t *n)
+{
+	for (uint32_t i = 0; i < e->n_running && budget; i++) {
+		struct cmx_sequence *s = e->running[i];
+		struct cmx_part part = { .absorbed = e->opt.forward.absorb };
+		uint32_t left;
+
+		if (s->state != CMX_SEQUENCE_PROMPT)
+			continue;
+		reuse_pages(e, s);
+		left = s->req.n_prompt - s->len;
+		part.n = left < budget ? left : budget;
+		part.sample = part.n == left && s->req.n;
+		part.want = e->opt.forward.all_logits ? part.n : part.sample;
+		add_part(e, s, n, &part);
+		budget -= part.n;
+	}
+}
+
+/* A look at the die's memory, which costs no virtual time. */
+static void note_experts(struct cmx_engine *e, const struct cmx_part *p, struct cmx_sequence *s)
+{
+	for (uint32_t l = 0; l < s->run.n_moe; l++) {
+		for (uint32_t t = 0; t < p->n; t++) {
+			const uint32_t *from = cmx_forward_experts(&e->fwd, l, p->first_row + t);
+			uint16_t *to = cmx_decisions_at(&s->run, p->pos + t, l);
+
+			for (uint32_t j = 0; j < s->run.n_used; j++)
+				to[j] = (uint16_t)from[j];
+		}
+	}
+}
+
+/* Pages that the prompt has filled can be found from now on. */
+static void publish_pages(struct cmx_engine *e, struct cmx_sequence *s)
+{
+	uint32_t size = page_size(e), full = s->len < s->req.n_prompt ? s->len : s->req.n_prompt;
+
+	for (; !e->opt.no_reuse && (s->published + 1) * size <= full; s->published++)
+		s->serial = cmx_kv_pages_publish(&e->pages, s->pages[s->published], s->serial,
+						 s->run.ids + s->published * size);
+}
+
+/* Why a sequence ends with the output token it now has, CMX_END_LENGTH if nothing ends it. */
+static enum cmx_end_reason take_token(struct cmx_sequence *s, const struct cmx_sampled *got,
+				      uint64_t ps)
+{
+	const struct cmx_decisions *replay = s->req.replay;
+	uint32_t index = s->run.n_output++, id = got->id;
+	enum cmx_end_reason end = CMX_END_LENGTH;
+	bool bad = replay ? replay->n_output == s->run.n_output && replay->end == CMX_END_ERROR :
+			    got->bad;
+
+	if (replay)
+		id = replay->ids[s->req.n_prompt + index];
+	s->run.ids[s->req.n_prompt + index] = id;
+	s->token_ps[index] = ps;
+	if (bad) {
+		cmx_infer_fail(&s->err, -EDOM, "logits for output token %u are not finite", index);
+		return CMX_END_ERROR;
+	}
+	if (s->req.token)
+		end = s->req.token(s->req.arg, s, id);
+	/* A replay ends where the recorded run did, whatever ids are on the way. */
+	if (replay)
+		end = s->run.n_output == replay->n_output ? replay->end : CMX_END_LENGTH;
+	return end;
+}
+
+static bool output_is_over(const struct cmx_sequence *s)
+{
+	return s->run.n_output == s->req.n;
+}
+
+/* Tokens one after the other, as long as the guess that the next one was made from is right. */
+static void take_tokens(struct cmx_engine *e, const struct cmx_part *p, struct cmx_sequence *s,
+			uint64_t ps)
+{
+	enum cmx_end_reason end = CMX_END_LENGTH;
+	uint32_t guesses = s->n_draft;
+
+	s->n_draft = 0;
+	for (uint32_t i = 0; i < p->sample; i++) {
+		end = take_token(s, &e->fwd.sampled[p->first_sample + i], ps);
+		s->len = p->pos + p->n - p->sample + i + 1;
+		if (end != CMX_END_LENGTH || output_is_over(s) || i == guesses ||
+		    s->draft[i] != s->run.ids[s->req.n_prompt + s->run.n_output - 1])
+			break;
+	}
+	if (end != CMX_END_LENGTH || output_is_over(s))
+		end_sequence(e, s, end);
+	else
+		s->state = CMX_SEQUENCE_OUTPUT;
+}
+
+static int hand_out(struct cmx_engine *e, const struct cmx_part *p, struct cmx_sequence *s,
+		    uint64_t ps, struct cmx_infer_err *err)
+{
+	bool prompt = s->state == CMX_SEQUENCE_PROMPT, data = !cmx_die_time_only(e->die);
+	uint32_t vocab = e->fwd.m->cfg.vocab;
+	int ret = 0;
+
+	s->len = p->pos + p->n;
+	if (data)
+		note_experts(e, p, s);
+	if (prompt && data && e->opt.forward.all_logits && s->req.logits)
+		ret = s->req.logits(s->req.arg, s, p->pos, p->n,
+				    e->fwd.logits + (uint64_t)p->first_logits * vocab, err);
+	if (ret)
+		return ret;
+	if (prompt)
+		publish_pages(e, s);
+	if (p->sample)
+		take_tokens(e, p, s, ps);
+	else if (s->len == s->req.n_prompt && !s->req.n)
+		end_sequence(e, s, CMX_END_LENGTH);
+	return 0;
+}
+
+int cmx_engine_step(struct cmx_engine *e, struct cmx_infer_err *err)
+{
+	uint32_t n = 0, rows;
+	uint64_t ps;
+	int ret = admit(e, err);
+
+	if (ret || !e->n_running)
+		return ret;
+	rows = plan_output(e, &n);
+	plan_prompts(e, e->opt.forward.rows - rows, &n);
+	ret = cmx_forward_step(&e->fwd, e->part, n, err);
+	if (!ret)
+		ret = cmx_die_finish(e->die, err);
+	if (!ret)
+		ret = now(e, &ps, err);
+	if (ret)
+		return ret;
+	e->stats.steps++;
+	e->stats.rows += e->fwd.step.n_rows;
+	if (n > e->stats.most_seqs)
+		e->stats.most_seqs = n;
+	for (uint32_t i = 0; i < n && !ret; i++)
+		ret = hand_out(e, &e->part[i], e->part_of[i], ps, err);
+	return ret ? ret : 1;
+}
