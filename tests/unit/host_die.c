@@ -14,6 +14,7 @@
 #define MAX_ALLOCS 256
 
 uint32_t host_die_blocks = 3;
+bool host_die_poison;
 uint64_t host_die_room = 1ull << 40;
 
 struct cmx_die {
@@ -73,6 +74,8 @@ int cmx_die_alloc(struct cmx_die *die, enum cmx_place place, uint64_t size, cons
 	if (!*va)
 		return cmx_infer_fail(err, -ENOMEM, "%s", what);
 	die->mem[die->n_mem++] = *va;
+	if (host_die_poison)
+		memset(*va, 0xff, size);
 	return 0;
 }
 

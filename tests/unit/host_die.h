@@ -6,6 +6,8 @@
 
 /* Grid of every launch. */
 extern uint32_t host_die_blocks;
+/* New memory is full of NaN, where a real die's is zero: nobody may notice. */
+extern bool host_die_poison;
 /* What cmx_die_room() says. */
 extern uint64_t host_die_room;
 

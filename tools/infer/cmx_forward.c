@@ -139,18 +139,21 @@ static int check_options(const struct cmx_forward *f, struct cmx_infer_err *err)
 					      fields[i].what, fields[i].n, fields[i].min,
 					      fields[i].max);
 	}
+	if (o->window % CMX_KEY_TILE)
+		return cmx_infer_fail(err, -EINVAL, "window: %u keys, must be a multiple of %u",
+				      o->window, CMX_KEY_TILE);
 	return 0;
 }
 
 static void set_limits(struct cmx_forward *f)
 {
 	const struct cmx_forward_options *o = &f->opt;
-	uint32_t chosen = o->seqs * (1 + o->drafts);
+	uint32_t chosen = o->seqs * (1 + o->drafts), window = o->window ? o->window : CMX_KEY_WINDOW;
 
 	f->max = (struct cmx_step_limits){
 		.rows = o->rows, .parts = o->seqs, .samples = chosen,
 		.want = o->all_logits && o->rows > chosen ? o->rows : chosen,
-		.ctx = o->ctx, .window = o->ctx < CMX_KEY_WINDOW ? o->ctx : CMX_KEY_WINDOW,
+		.ctx = o->ctx, .window = o->ctx < window ? o->ctx : window,
 		.page_shift = o->page_shift, .ids_stride = o->ctx + 1 + o->drafts,
 	};
 }

@@ -11,7 +11,7 @@
 #include "cmx_model.h"
 #include "cmx_step.h"
 
-/* Keys that the plain form of attention expands at a time. */
+/* Keys that the plain form of attention expands at a time, a multiple of CMX_KEY_TILE. */
 #define CMX_KEY_WINDOW	1024u
 
 struct cmx_forward_options {
@@ -21,6 +21,7 @@ struct cmx_forward_options {
 	uint32_t drafts;	/* most guessed tokens of a sequence in a step */
 	uint32_t pages;		/* of the cache */
 	uint32_t page_shift;	/* a page has 2^page_shift positions */
+	uint32_t window;	/* keys that are expanded at a time; 0: CMX_KEY_WINDOW */
 	bool all_logits;	/* room for logits of all tokens of a step */
 	bool absorb;		/* prompts take the absorbed form as well */
 	bool hidden;		/* keep all rows after the final norm */

@@ -168,7 +168,7 @@ void cmx_infer_report_job(const struct cmx_job *j, uint32_t number, FILE *f)
 		json_text(f, why, strlen(why));
 		fputs("\"", f);
 	}
-	if (s && shown(s)) {
+	if (s && (shown(s) || !*why)) {
 		fprintf(f, ", \"reused_tokens\": %u, \"output_tokens\": %u, ", s->reused,
 			shown(s));
 		json_ids(s, f);
