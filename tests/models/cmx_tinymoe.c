@@ -13,7 +13,7 @@ static int usage(void)
 {
 	fputs("usage: cmx_tinymoe [--type TYPE] [--legacy | --sparse] [--seed N] PRESET FILE\n"
 	      "       cmx_tinymoe --hf [--type TYPE] [--shards N] [--seed N] PRESET FOLDER\n"
-	      "presets: v3tiny v3tiny-mtp v3tiny-noyarn v2tiny v2litetiny v3mid v3 v3-layer\n"
+	      "presets: v3tiny v3tiny-mtp v3tiny-mtp-ends v3tiny-noyarn v2tiny v2litetiny v3mid v3 v3-layer\n"
 	      "types: f32 f16 bf16 q8_0 q4_0 q4_k q6_k; with --hf f32 f16 bf16 fp8\n", stderr);
 	return 2;
 }

@@ -33,6 +33,7 @@ struct tinymoe_preset {
 	bool yarn;
 	double mscale;
 	uint32_t mtp;
+	bool mtp_ends;		/* its block has an embedding and a head of its own */
 };
 
 /* How the values of a tensor come from the hash. */

@@ -431,25 +431,81 @@ static double *split(struct pass *s)
 	return all;
 }
 
+/* All layers; the rows of s->x become the hidden states, or with @normed those behind a norm. */
+static void run_layers(struct pass *s, const uint32_t *ids, bool normed)
+{
+	const struct tinymoe_preset *p = s->m->p;
+	const double *embed = find(s->m, "token_embd.weight");
+
+	for (uint32_t t = 0; t < s->n; t++)
+		memcpy(s->x + t * p->hidden, embed + (uint64_t)ids[t] * p->hidden,
+		       p->hidden * sizeof(double));
+	for (; s->layer < p->layers; s->layer++)
+		layer(s);
+	for (uint32_t t = 0; t < s->n && normed; t++)
+		norm(s->x + t * p->hidden, find(s->m, "output_norm.weight"), p->hidden,
+		     s->x + t * p->hidden);
+}
+
 int tinymoe_forward(const struct tinymoe_model *m, const uint32_t *ids, uint32_t n,
 		    const uint32_t *experts, uint32_t *chosen, double *logits)
 {
 	const struct tinymoe_preset *p = m->p;
 	struct pass s = { .m = m, .experts = experts, .chosen = chosen, .n = n };
-	const double *embed = find(m, "token_embd.weight");
 	double *all = split(&s);
 
 	if (!all)
 		return -ENOMEM;
+	run_layers(&s, ids, true);
 	for (uint32_t t = 0; t < n; t++)
-		memcpy(s.x + t * p->hidden, embed + (uint64_t)ids[t] * p->hidden,
-		       p->hidden * sizeof(double));
-	for (; s.layer < p->layers; s.layer++)
-		layer(&s);
-	for (uint32_t t = 0; t < n; t++) {
-		norm(s.x + t * p->hidden, find(m, "output_norm.weight"), p->hidden, s.h);
-		multiply(find(m, "output.weight"), s.h, p->vocab, p->hidden,
+		multiply(find(m, "output.weight"), s.x + t * p->hidden, p->vocab, p->hidden,
 			 logits + (uint64_t)t * p->vocab);
+	free(all);
+	return 0;
+}
+
+/* A tensor of the MTP block, or if that has none, of the whole model. */
+static const double *own_or(const struct pass *s, const char *own, const char *other)
+{
+	const double *w = in_layer(s, own);
+
+	return w ? w : find(s->m, other);
+}
+
+/* Joins each hidden state with the token behind it; the layer is the MTP block's already. */
+static void join(struct pass *s, const uint32_t *next)
+{
+	const struct tinymoe_preset *p = s->m->p;
+	const double *embed = own_or(s, "nextn.embed_tokens.weight", "token_embd.weight");
+	double both[2 * p->hidden];
+
+	for (uint32_t t = 0; t < s->n; t++) {
+		double *x = s->x + t * p->hidden;
+
+		norm(embed + (uint64_t)next[t] * p->hidden, in_layer(s, "nextn.enorm.weight"),
+		     p->hidden, both);
+		norm(x, in_layer(s, "nextn.hnorm.weight"), p->hidden, both + p->hidden);
+		multiply(in_layer(s, "nextn.eh_proj.weight"), both, p->hidden, 2 * p->hidden, x);
+	}
+}
+
+int tinymoe_mtp(const struct tinymoe_model *m, const uint32_t *ids, uint32_t n, bool normed,
+		double *logits)
+{
+	const struct tinymoe_preset *p = m->p;
+	struct pass s = { .m = m, .n = n - 1 };
+	double *all = split(&s);
+
+	if (!all)
+		return -ENOMEM;
+	run_layers(&s, ids, normed);
+	join(&s, ids + 1);
+	layer(&s);
+	for (uint32_t t = 0; t < s.n; t++) {
+		norm(s.x + t * p->hidden, in_layer(&s, "nextn.shared_head_norm.weight"),
+		     p->hidden, s.h);
+		multiply(own_or(&s, "nextn.shared_head_head.weight", "output.weight"), s.h,
+			 p->vocab, p->hidden, logits + (uint64_t)t * p->vocab);
 	}
 	free(all);
 	return 0;

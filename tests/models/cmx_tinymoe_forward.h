@@ -27,5 +27,12 @@ void tinymoe_model_free(struct tinymoe_model *m);
  */
 int tinymoe_forward(const struct tinymoe_model *m, const uint32_t *ids, uint32_t n,
 		    const uint32_t *experts, uint32_t *chosen, double *logits);
+/*
+ * Logits [n - 1][vocab] of the MTP block's head; @n from 2. With @normed unset
+ * the block gets the hidden states as they are before the main model's last
+ * norm, a mistake that a test can look for.
+ */
+int tinymoe_mtp(const struct tinymoe_model *m, const uint32_t *ids, uint32_t n, bool normed,
+		double *logits);
 
 #endif

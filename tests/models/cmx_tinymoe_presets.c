@@ -21,6 +21,8 @@ static const struct tinymoe_preset presets[] = {
 	{ .name = "v3-layer", V3_FULL, .layers = 1, .dense = 0 },
 	{ .name = "v3tiny", V3_TINY, .ctx = 163840, .yarn = true, .mscale = 1 },
 	{ .name = "v3tiny-mtp", V3_TINY, .ctx = 163840, .yarn = true, .mscale = 1, .mtp = 1 },
+	{ .name = "v3tiny-mtp-ends", V3_TINY, .ctx = 163840, .yarn = true, .mscale = 1, .mtp = 1,
+	  .mtp_ends = true },
 	{ .name = "v3tiny-noyarn", V3_TINY, .ctx = 4096 },
 	{ .name = "v2tiny", .hidden = 256, .layers = 4, .dense = 1, .heads = 8, .q_lora = 96,
 	  .kv_lora = 64, .rope = 16, .nope = 32, .v = 32, .experts = 16, .top_k = 3, .groups = 4,

@@ -192,6 +192,12 @@ static void add_mtp(struct list *l)
 	norm(add_in_layer(l, "nextn.hnorm.weight", "hnorm.weight"), p->hidden);
 	norm(add_in_layer(l, "nextn.shared_head_norm.weight", "shared_head.norm.weight"),
 	     p->hidden);
+	if (!p->mtp_ends)
+		return;
+	linear(add_in_layer(l, "nextn.embed_tokens.weight", "embed_tokens.weight"), p->vocab,
+	       p->hidden, 1)->a = (float)sqrt(3.0);
+	linear(add_in_layer(l, "nextn.shared_head_head.weight", "shared_head.head.weight"),
+	       p->vocab, p->hidden, HEAD_GAIN);
 }
 
 static void add_layer(struct list *l, bool legacy)

@@ -20,7 +20,7 @@ struct tensor_spec {
 	struct cmx_weight *w;
 };
 
-/* Where a piece of a tensor of the main model goes. */
+/* Where a piece of a tensor goes. */
 struct placement {
 	struct cmx_piece piece;
 	struct cmx_weight *w;	/* NULL: not the first piece */
@@ -36,7 +36,7 @@ struct loader {
 	uint64_t bytes;		/* on the die */
 	uint64_t stored;	/* in the files */
 	struct cmx_infer_err *err;
-	bool keep;		/* false: check only, for the MTP blocks */
+	bool keep;		/* false: check only, for MTP blocks that are not used */
 };
 
 static int grow(struct loader *l, uint32_t pieces)
@@ -222,22 +222,60 @@ static int take_layer(struct loader *l, uint32_t block, struct cmx_layer *y)
 	return block < c->n_dense ? take_dense(l, block, y) : take_moe(l, block, y);
 }
 
-static int check_mtp(struct loader *l, uint32_t block)
+/* Embedding and head, if the block has its own. */
+static int take_mtp_ends(struct loader *l, uint32_t block, struct cmx_mtp_weights *w)
+{
+	const struct cmx_model_config *c = l->c;
+	const struct tensor_spec specs[] = {
+		{ { "nextn.embed_tokens.weight", "embed_tokens.weight", MATRIX,
+		    { c->hidden, c->vocab, 1 } }, &w->embed },
+		{ { "nextn.shared_head_head.weight", "shared_head.head.weight", MATRIX,
+		    { c->hidden, c->vocab, 1 } }, &w->head },
+	};
+	int ret = 0;
+
+	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]) && !ret; i++) {
+		if (cmx_source_has(l->src, block, &specs[i].need))
+			ret = take_tensor(l, block, &specs[i]);
+	}
+	return ret;
+}
+
+static int take_mtp(struct loader *l, uint32_t block, struct cmx_mtp_weights *w,
+		    struct cmx_layer *y)
 {
 	const struct cmx_model_config *c = l->c;
 	uint64_t h = c->hidden;
-	struct cmx_weight none;
-	struct cmx_layer layer;
 	const struct tensor_spec specs[] = {
-		{ { "nextn.eh_proj.weight", "eh_proj.weight", MATRIX, { 2 * h, h, 1 } }, &none },
-		{ { "nextn.enorm.weight", "enorm.weight", VECTOR, { h, 1, 1 } }, &none },
-		{ { "nextn.hnorm.weight", "hnorm.weight", VECTOR, { h, 1, 1 } }, &none },
+		{ { "nextn.eh_proj.weight", "eh_proj.weight", MATRIX, { 2 * h, h, 1 } },
+		  &w->eh_proj },
+		{ { "nextn.enorm.weight", "enorm.weight", VECTOR, { h, 1, 1 } }, &w->enorm },
+		{ { "nextn.hnorm.weight", "hnorm.weight", VECTOR, { h, 1, 1 } }, &w->hnorm },
 		{ { "nextn.shared_head_norm.weight", "shared_head.norm.weight", VECTOR,
-		    { h, 1, 1 } }, &none },
+		    { h, 1, 1 } }, &w->head_norm },
 	};
 	int ret = TAKE(l, block, specs);
 
-	return ret ? ret : take_layer(l, block, &layer);
+	if (!ret)
+		ret = take_mtp_ends(l, block, w);
+	return ret ? ret : take_layer(l, block, y);
+}
+
+/* The first block makes drafts, if it is wanted; the others are only checked. */
+static int take_mtp_blocks(struct loader *l, struct cmx_model *m)
+{
+	struct cmx_mtp_weights unused;
+	struct cmx_layer layer;
+	int ret = 0;
+
+	for (uint32_t i = 0; i < l->c->n_mtp && !ret; i++) {
+		l->keep = m->has_mtp && !i;
+		if (l->keep)
+			ret = take_mtp(l, l->c->n_layer, &m->mtp, &m->layer[l->c->n_layer]);
+		else
+			ret = take_mtp(l, l->c->n_layer + i, &unused, &layer);
+	}
+	return ret;
 }
 
 static int take_model(struct loader *l, struct cmx_model *m)
@@ -255,10 +293,7 @@ static int take_model(struct loader *l, struct cmx_model *m)
 
 	for (uint32_t i = 0; i < c->n_layer && !ret; i++)
 		ret = take_layer(l, i, &m->layer[i]);
-	l->keep = false;
-	for (uint32_t i = 0; i < c->n_mtp && !ret; i++)
-		ret = check_mtp(l, c->n_layer + i);
-	return ret;
+	return ret ? ret : take_mtp_blocks(l, m);
 }
 
 struct progress {
@@ -300,18 +335,36 @@ static int load_bytes(struct loader *l, struct cmx_die *die, const struct cmx_lo
 	return ret;
 }
 
+/* What the MTP block has not of its own is the main model's. */
+static void share_ends(struct cmx_model *m)
+{
+	if (!m->mtp.embed.va)
+		m->mtp.embed = m->embed;
+	if (!m->mtp.head.va)
+		m->mtp.head = m->out;
+}
+
+static int start_model(struct cmx_model *m, const struct cmx_source *src, bool mtp,
+		       struct cmx_infer_err *err)
+{
+	memset(m, 0, sizeof(*m));
+	m->cfg = *cmx_source_config(src);
+	m->has_mtp = mtp;
+	if (mtp && !m->cfg.n_mtp)
+		return cmx_infer_fail(err, -EINVAL, "the model has no MTP block");
+	m->layer = calloc(m->cfg.n_layer + mtp, sizeof(*m->layer));
+	if (!m->layer)
+		return cmx_infer_fail(err, -ENOMEM, "no memory for %u layers", m->cfg.n_layer);
+	return 0;
+}
+
 int cmx_model_load(const struct cmx_source *src, struct cmx_die *die,
 		   const struct cmx_load_options *opt, struct cmx_model *m,
 		   struct cmx_infer_err *err)
 {
 	struct loader l = { .src = src, .c = &m->cfg, .err = err, .keep = true };
-	int ret = 0;
+	int ret = start_model(m, src, opt->mtp, err);
 
-	memset(m, 0, sizeof(*m));
-	m->cfg = *cmx_source_config(src);
-	m->layer = calloc(m->cfg.n_layer, sizeof(*m->layer));
-	if (!m->layer)
-		ret = cmx_infer_fail(err, -ENOMEM, "no memory for %u layers", m->cfg.n_layer);
 	if (!ret)
 		ret = take_model(&l, m);
 	m->weight_bytes = l.bytes;
@@ -319,6 +372,7 @@ int cmx_model_load(const struct cmx_source *src, struct cmx_die *die,
 		ret = cmx_load_check_room(die, l.bytes, opt->run_bytes, err);
 	if (!ret)
 		ret = load_bytes(&l, die, opt);
+	share_ends(m);
 	free(l.place);
 	if (ret)
 		cmx_model_free(m);

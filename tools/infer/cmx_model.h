@@ -27,14 +27,25 @@ struct cmx_layer {
 	struct cmx_weight sh_gate, sh_up, sh_down;
 };
 
+/* What predicts a second token, besides its layer. */
+struct cmx_mtp_weights {
+	struct cmx_weight enorm, hnorm;		/* of the next token's row and the hidden state */
+	struct cmx_weight eh_proj;
+	struct cmx_weight head_norm;
+	struct cmx_weight embed, head;		/* the main model's if it has no others */
+};
+
 struct cmx_model {
 	struct cmx_model_config cfg;
 	struct cmx_weight embed, out_norm, out;
-	struct cmx_layer *layer;
+	struct cmx_layer *layer;	/* with MTP one more, which is the MTP block's */
+	bool has_mtp;
+	struct cmx_mtp_weights mtp;
 	uint64_t weight_bytes;
 };
 
 struct cmx_load_options {
+	bool mtp;		/* load the first MTP block too; the model must have one */
 	uint64_t run_bytes;	/* of the die's memory that the run needs besides the weights */
 	/* Called with stored bytes read so far and in all; may be NULL. */
 	void (*progress)(void *ctx, uint64_t done, uint64_t total);
@@ -42,9 +53,9 @@ struct cmx_load_options {
 };
 
 /*
- * Checks every tensor the architecture needs, the MTP blocks' included, and
- * that they fit, before it puts those of the main model into the die's memory.
- * A time-only die gets the addresses and no bytes.
+ * Checks every tensor the architecture needs, those of MTP blocks that are not
+ * loaded too, and that the others fit, before it puts these into the die's
+ * memory. A time-only die gets the addresses and no bytes.
  */
 int cmx_model_load(const struct cmx_source *src, struct cmx_die *die,
 		   const struct cmx_load_options *opt, struct cmx_model *m,

@@ -207,11 +207,11 @@ static int config_gate_func(uint32_t func, struct cmx_model_config *c, struct cm
 	return 0;
 }
 
-/* The bias marks the V3 rule; every MoE layer has it or none has. */
+/* The bias marks the V3 rule; every MoE layer has it or none has, those of MTP blocks too. */
 static int config_gate_bias(const struct cmx_gguf *g, struct cmx_model_config *c,
 			    struct cmx_infer_err *err)
 {
-	for (uint32_t l = c->n_dense; l < c->n_layer; l++) {
+	for (uint32_t l = c->n_dense; l < c->n_layer + c->n_mtp; l++) {
 		char name[64];
 		bool has;
 
@@ -331,7 +331,8 @@ int cmx_model_config_read(const struct cmx_gguf *g, struct cmx_model_config *c,
 		ret = config_f32_or(g, "rope.freq_base", 1.0001f, 1e12f, 10000, &c->rope_base, err);
 	if (!ret)
 		ret = config_yarn(g, c, err);
-	if (!ret && c->n_dense < c->n_layer)
+	/* The blocks that predict a second token have experts too. */
+	if (!ret && c->n_dense < c->n_layer + c->n_mtp)
 		ret = config_moe(g, c, err);
 	return ret;
 }

@@ -139,16 +139,22 @@ static int wrong_dim(const char *name, uint32_t d, uint64_t is, uint64_t want,
 			      ", the model's metadata asks for %" PRIu64, name, d, is, want);
 }
 
+static void gguf_name(uint32_t block, const struct cmx_tensor_need *need,
+		      char out[CMX_GGUF_MAX_NAME + 1])
+{
+	if (block == CMX_NO_BLOCK)
+		snprintf(out, CMX_GGUF_MAX_NAME + 1, "%s", need->gguf);
+	else
+		snprintf(out, CMX_GGUF_MAX_NAME + 1, "blk.%u.%s", block, need->gguf);
+}
+
 static int find_gguf(const struct cmx_source *s, uint32_t block, const struct cmx_tensor_need *need,
 		     const struct cmx_gguf_tensor **out, struct cmx_infer_err *err)
 {
 	char name[CMX_GGUF_MAX_NAME + 1];
 	const struct cmx_gguf_tensor *t;
 
-	if (block == CMX_NO_BLOCK)
-		snprintf(name, sizeof(name), "%s", need->gguf);
-	else
-		snprintf(name, sizeof(name), "blk.%u.%s", block, need->gguf);
+	gguf_name(block, need, name);
 	t = cmx_gguf_tensor(s->gguf, name);
 	if (!t)
 		return cmx_infer_fail(err, -ENOENT, "tensor '%s' is missing", name);
@@ -325,6 +331,19 @@ static int find_hf(const struct cmx_source *s, uint32_t block, const struct cmx_
 		f->size += p.die_size;
 	}
 	return 0;
+}
+
+bool cmx_source_has(const struct cmx_source *s, uint32_t block, const struct cmx_tensor_need *need)
+{
+	struct cmx_hf_tensor t;
+	char name[128];
+
+	if (s->hf) {
+		hf_name(block, need, 0, name, sizeof(name));
+		return cmx_hf_folder_find(s->hf, name, &t);
+	}
+	gguf_name(block, need, name);
+	return cmx_gguf_tensor(s->gguf, name);
 }
 
 int cmx_source_find(const struct cmx_source *s, uint32_t block, const struct cmx_tensor_need *need,

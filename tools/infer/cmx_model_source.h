@@ -60,6 +60,9 @@ const char *cmx_source_file(const struct cmx_source *s, size_t i);
 /* Finds and checks a tensor of block @block, or of none. Errors name it, field and value. */
 int cmx_source_find(const struct cmx_source *s, uint32_t block, const struct cmx_tensor_need *need,
 		    struct cmx_tensor_found *found, struct cmx_infer_err *err);
+/* Whether the files have such a tensor at all, of whatever shape. */
+bool cmx_source_has(const struct cmx_source *s, uint32_t block,
+		    const struct cmx_tensor_need *need);
 /* Piece number @i of a tensor that was found. */
 int cmx_source_piece(const struct cmx_source *s, uint32_t block, const struct cmx_tensor_need *need,
 		     uint32_t i, struct cmx_piece *piece, struct cmx_infer_err *err);
