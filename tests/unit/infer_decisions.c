@@ -39,8 +39,8 @@ static struct cmx_recording make_recording(void)
 {
 	cmx_decisions_free(&one);
 	cmx_decisions_free(&refused);
-	if (cmx_decisions_init(&one, &config, 7, &err) ||
-	    cmx_decisions_init(&refused, &config, 2, &err))
+	if (cmx_decisions_init(&one, &config, 7, false, 0, &err) ||
+	    cmx_decisions_init(&refused, &config, 2, false, 0, &err))
 		abort();
 	one.n_prompt = 5;
 	one.n_output = 2;

@@ -326,7 +326,7 @@ TEST(time_only_takes_the_same_time)
 	struct engine e;
 
 	ASSERT_EQ(0, engine_open(&e, fd, &die, 7)) TH_LOG("%s", err.text);
-	ASSERT_EQ(0, cmx_decisions_init(&d, &e.model.cfg, 7, &err));
+	ASSERT_EQ(0, cmx_decisions_init(&d, &e.model.cfg, 7, false, 0, &err));
 	ASSERT_EQ(0, run_two_steps(&e, &d, false)) TH_LOG("%s", err.text);
 	cmx_die_stats(e.die, &data, &err);
 	engine_close(&e);

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The block that predicts a second token, and files that lack parts of it. */
+/*
+ * The block that predicts a second token: its logits against references and a
+ * pass in double, drafts and their verification, and models that lack parts of it.
+ */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -8,25 +12,35 @@
 
 #include <kselftest_harness.h>
 
-#include "cmx_model.h"
-#include "cmx_tinymoe.h"
+#include "cmx_infer_options.h"
+#include "cmx_mtp.h"
+#include "cmx_tinymoe_forward.h"
 #include "hf_make.h"
 #include "host_die.h"
 
+#define CTX	120u
 #define SEED	1234u
+#define TOL	1e-4
+
+/* Logits spread by 3: what a wrong input does to them is far from rounding. */
+#define WRONG	0.1
+
+/* Of guesses for given text, says the README of kjv-moe. */
+#define README_PERCENT	90
 
 static struct cmx_infer_err err;
 
-/* A model of some form. */
+/* A model of some form, and what it takes to run it. */
 struct engine {
 	struct cmx_source *src;
 	struct cmx_die *die;
 	struct cmx_model model;
+	struct cmx_forward fwd;
 	struct hf_make dir;
 };
 
 struct form {
-	const char *preset;
+	const char *preset;	/* or a file, if it has a slash */
 	enum tinymoe_type type;
 	bool legacy;
 	bool hf;
@@ -49,6 +63,8 @@ static int open_source(struct engine *e, const struct form *form)
 {
 	int fd, ret;
 
+	if (strchr(form->preset, '/'))
+		return cmx_source_open(form->preset, &e->src, &err);
 	if (form->hf) {
 		hf_make_dir(&e->dir);
 		ret = tinymoe_write_hf(tinymoe_find(form->preset), form->type, 2, SEED,
@@ -74,13 +90,301 @@ static int load_model(struct engine *e, bool mtp, uint64_t run_bytes)
 	return ret ? ret : cmx_model_load(e->src, e->die, &load, &e->model, &err);
 }
 
+static uint32_t pages[(CTX + 15) / 16];
+
+static int engine_open(struct engine *e, const struct form *form, uint32_t rows)
+{
+	const uint32_t n = sizeof(pages) / sizeof(pages[0]);
+	const struct cmx_forward_options opt = {
+		.ctx = CTX, .rows = rows, .seqs = 1, .pages = n, .page_shift = 4,
+		.all_logits = true, .mtp = true,
+	};
+	int ret;
+
+	for (uint32_t i = 0; i < n; i++)
+		pages[i] = n - 1 - i;
+	memset(e, 0, sizeof(*e));
+	ret = open_source(e, form);
+	if (!ret)
+		ret = load_model(e, true, 0);
+	return ret ? ret : cmx_forward_init(&e->fwd, &e->model, e->die, &opt, &err);
+}
+
 static void engine_close(struct engine *e)
 {
+	cmx_forward_free(&e->fwd);
 	cmx_model_free(&e->model);
 	cmx_die_close(e->die);
 	cmx_source_close(e->src);
 	if (e->dir.path[0])
 		hf_make_remove(&e->dir);
+}
+
+/* What the MTP block is given instead of the normed hidden states. */
+enum spoil {
+	NOTHING,
+	NOT_NORMED,	/* the hidden states as they are before the last norm */
+	ONE_LATE,	/* those of the position before */
+};
+
+static void spoil_hidden(const struct cmx_forward *f, uint32_t n, enum spoil spoil)
+{
+	size_t row = f->m->cfg.hidden;
+
+	if (spoil == NOT_NORMED)
+		memcpy(f->hidden, f->x, n * row * sizeof(float));
+	else if (spoil == ONE_LATE)
+		memmove(f->hidden + row, f->hidden, (n - 1) * row * sizeof(float));
+}
+
+/* One step of the main model and the same of the MTP block. */
+static int run_step(struct engine *e, uint32_t pos, uint32_t n, bool absorbed, enum spoil spoil)
+{
+	struct cmx_part part = {
+		.pages = pages, .pos = pos, .n = n, .absorbed = absorbed, .want = n,
+	};
+	int ret = cmx_forward_step(&e->fwd, &part, 1, &err);
+
+	spoil_hidden(&e->fwd, n, spoil);
+	part.source = part.first_row;
+	return ret ? ret : cmx_mtp_step(&e->fwd, &part, 1, &err);
+}
+
+/* Logits of the pairs of @n tokens, [n - 1][vocab]; free() them. */
+static float *run_pairs(struct engine *e, const uint32_t *ids, uint32_t n, enum spoil spoil)
+{
+	uint32_t vocab = e->model.cfg.vocab, rows = e->fwd.opt.rows;
+	float *out = calloc((size_t)n * vocab, sizeof(*out));
+	int ret = cmx_forward_prompt(&e->fwd, 0, ids, n, &err);
+
+	for (uint32_t pos = 0; pos < n - 1 && !ret; pos += rows) {
+		uint32_t step = n - 1 - pos < rows ? n - 1 - pos : rows;
+
+		/* A step of one token is like one that generates. */
+		ret = run_step(e, pos, step, step == 1, spoil);
+		memcpy(out + (size_t)pos * vocab, e->fwd.logits,
+		       (size_t)step * vocab * sizeof(*out));
+	}
+	if (!ret)
+		return out;
+	free(out);
+	return NULL;
+}
+
+static double max_diff(const float *a, const float *b, size_t n)
+{
+	double max = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double d = fabs((double)a[i] - (double)b[i]);
+
+		if (isnan(d))
+			return INFINITY;
+		max = d > max ? d : max;
+	}
+	return max;
+}
+
+static float *read_floats(const char *path, size_t n)
+{
+	float *x = malloc(n * sizeof(*x));
+	FILE *f = fopen(path, "re");
+
+	if (!x || !f || fread(x, sizeof(*x), n, f) != n)
+		abort();
+	fclose(f);
+	return x;
+}
+
+static int near(const char *what, uint32_t chunk, const float *got, const float *want, size_t n)
+{
+	double diff = got ? max_diff(got, want, n) : INFINITY;
+
+	if (diff <= TOL)
+		return 1;
+	fprintf(stderr, "%s chunk %u: %g %s\n", what, chunk, diff, err.text);
+	return 0;
+}
+
+/* Against REF.mtp.logits.f32, for the prompt in @prompt. */
+static int near_reference(const struct form *form, const char *prompt, const char *ref,
+			  uint32_t chunk)
+{
+	uint32_t *ids, n;
+	char path[160];
+	struct engine e;
+	float *got = NULL, *want;
+	int ok;
+
+	if (cmx_infer_read_ids(prompt, &ids, &n, &err))
+		abort();
+	if (!engine_open(&e, form, chunk))
+		got = run_pairs(&e, ids, n, NOTHING);
+	snprintf(path, sizeof(path), "%s.mtp.logits.f32", ref);
+	want = read_floats(path, (size_t)(n - 1) * e.model.cfg.vocab);
+	ok = near(ref, chunk, got, want, (size_t)(n - 1) * e.model.cfg.vocab);
+	engine_close(&e);
+	free(got);
+	free(want);
+	free(ids);
+	return ok;
+}
+
+#define REF	"tests/models/ref/"
+#define KJV	"tests/models/kjv-moe/"
+
+static int near_both(const struct form *form)
+{
+	return near_reference(form, REF "p16.txt", REF "v3tiny-mtp.p16", 1) &&
+	       near_reference(form, REF "p16.txt", REF "v3tiny-mtp.p16", 7) &&
+	       near_reference(form, REF "p100.txt", REF "v3tiny-mtp.p100", 33);
+}
+
+TEST(bug25_draft_logits_are_those_of_the_references)
+{
+	EXPECT_TRUE(near_both(&(struct form){ "v3tiny-mtp", TINYMOE_F32, false, false }));
+}
+
+TEST(bug25_draft_logits_of_legacy_files)
+{
+	EXPECT_TRUE(near_both(&(struct form){ "v3tiny-mtp", TINYMOE_F32, true, false }));
+}
+
+TEST(bug25_draft_logits_of_folders)
+{
+	EXPECT_TRUE(near_both(&(struct form){ "v3tiny-mtp", TINYMOE_F32, false, true }));
+}
+
+TEST(bug25_draft_logits_of_a_trained_model)
+{
+	const struct form form = { KJV "kjv-moe.f32.gguf", TINYMOE_F32, false, false };
+
+	EXPECT_TRUE(near_reference(&form, KJV "ref/pA.txt", KJV "ref/kjv-moe.pA", 16));
+	EXPECT_TRUE(near_reference(&form, KJV "ref/p100.txt", KJV "ref/kjv-moe.p100", 64));
+}
+
+static const uint32_t some_ids[] = { 0, 445, 163, 385, 217, 229 };
+
+#define N_SOME	6u
+
+/* What the pass in double makes of the same model; @normed as it says. */
+static float *in_double(const struct form *form, bool normed)
+{
+	const struct tinymoe_preset *p = tinymoe_find(form->preset);
+	size_t n = (N_SOME - 1) * p->vocab;
+	double *wide = calloc(n, sizeof(*wide));
+	float *out = calloc(n, sizeof(*out));
+	struct tinymoe_model m;
+
+	if (!wide || !out ||
+	    tinymoe_model_init(&m, p, form->type, form->legacy, form->hf, SEED) ||
+	    tinymoe_mtp(&m, some_ids, N_SOME, normed, wide))
+		abort();
+	for (size_t i = 0; i < n; i++)
+		out[i] = (float)wide[i];
+	tinymoe_model_free(&m);
+	free(wide);
+	return out;
+}
+
+/* Its own embedding and head where it has some, and whatever the weights are stored as. */
+TEST(bug25_draft_logits_of_every_form)
+{
+	static const struct form forms[] = {
+		{ "v3tiny-mtp", TINYMOE_Q8_0, false, false },
+		{ "v3tiny-mtp", TINYMOE_FP8, false, true },
+		{ "v3tiny-mtp-ends", TINYMOE_F32, false, false },
+		{ "v3tiny-mtp-ends", TINYMOE_Q4_K, true, false },
+		{ "v3tiny-mtp-ends", TINYMOE_BF16, false, true },
+	};
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		float *want = in_double(&forms[i], true), *got = NULL;
+		struct engine e;
+
+		if (!engine_open(&e, &forms[i], 4))
+			got = run_pairs(&e, some_ids, N_SOME, NOTHING);
+		EXPECT_TRUE(near(forms[i].preset, 4, got, want, (N_SOME - 1) * 512));
+		engine_close(&e);
+		free(got);
+		free(want);
+	}
+}
+
+/* How many of the references' best tokens are the logits' best ones. */
+static uint32_t agreement(const float *got, const float *want, uint32_t n, uint32_t vocab)
+{
+	uint32_t same = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t a = 0, b = 0;
+
+		for (uint32_t j = 0; j < vocab; j++) {
+			a = got[i * vocab + j] > got[i * vocab + a] ? j : a;
+			b = want[i * vocab + j] > want[i * vocab + b] ? j : b;
+		}
+		same += a == b;
+	}
+	return same;
+}
+
+/* Adds what the guesses are for one prompt, given its text. */
+static void add_prompt(const char *prompt, enum spoil spoil, uint32_t *right, uint32_t *all)
+{
+	const struct form form = { KJV "kjv-moe.f32.gguf", TINYMOE_F32, false, false };
+	uint32_t *ids, n, vocab;
+	char path[128];
+	struct engine e;
+	float *got = NULL, *main_head;
+
+	snprintf(path, sizeof(path), KJV "ref/%s.txt", prompt);
+	if (cmx_infer_read_ids(path, &ids, &n, &err))
+		abort();
+	if (!engine_open(&e, &form, CTX))
+		got = run_pairs(&e, ids, n, spoil);
+	vocab = e.model.cfg.vocab;
+	snprintf(path, sizeof(path), KJV "ref/kjv-moe.%s.logits.f32", prompt);
+	main_head = read_floats(path, (size_t)n * vocab);
+	if (got)
+		*right += agreement(got, main_head + vocab, n - 1, vocab);
+	*all += n - 1;
+	engine_close(&e);
+	free(got);
+	free(main_head);
+	free(ids);
+}
+
+/* How often a guess is what the main model finds likeliest, in percent. */
+static double acceptance(enum spoil spoil)
+{
+	uint32_t right = 0, all = 0;
+
+	add_prompt("pA", spoil, &right, &all);
+	add_prompt("p100", spoil, &right, &all);
+	return 100.0 * right / all;
+}
+
+/* The mistakes of those reports would be far outside the tolerance, or few guesses right. */
+TEST(bug25_a_wrong_hidden_state_would_be_seen)
+{
+	const struct form form = { "v3tiny-mtp", TINYMOE_F32, false, false };
+	float *right = in_double(&form, true), *wrong = in_double(&form, false), *got = NULL;
+	struct engine e;
+	double good = acceptance(NOTHING);
+
+	EXPECT_LT(WRONG, max_diff(right, wrong, (N_SOME - 1) * 512));
+	ASSERT_EQ(0, engine_open(&e, &form, CTX));
+	got = run_pairs(&e, some_ids, N_SOME, NOT_NORMED);
+	ASSERT_NE(NULL, got);
+	EXPECT_TRUE(near("not normed", CTX, got, wrong, (N_SOME - 1) * 512));
+	engine_close(&e);
+	free(got);
+	free(right);
+	free(wrong);
+	/* The block norms its input again: the trained model's guesses hardly tell this mistake. */
+	EXPECT_LE(README_PERCENT - 2, good);
+	EXPECT_GE(README_PERCENT + 2, good);
+	EXPECT_GT(good / 2, acceptance(ONE_LATE));
 }
 
 static uint64_t bytes_of(const struct form *form, bool mtp)

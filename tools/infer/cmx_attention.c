@@ -51,7 +51,7 @@ static void pass_query(struct cmx_pass *p)
 	const struct cmx_model_config *c = &f->m->cfg;
 	uint32_t width = c->n_head * cmx_model_qk(c);
 	const struct cmx_k_rope rope = {
-		.q = f->q, .table = f->rope, .rows = f->step.at.rows, .heads = c->n_head,
+		.q = f->q, .table = f->rope, .rows = p->step->at.rows, .heads = c->n_head,
 		.nope = c->nope, .rope = c->rope, .tokens = p->n,
 	};
 
@@ -72,7 +72,7 @@ static void pass_latent(struct cmx_pass *p)
 	const struct cmx_model_config *c = &f->m->cfg;
 	const struct cmx_k_kv_store store = {
 		.kv = f->kv, .norm = (const float *)p->y->kv_a_norm.va, .table = f->rope,
-		.rows = f->step.at.rows, .cache = layer_cache(p), .kv_lora = c->kv_lora,
+		.rows = p->step->at.rows, .cache = layer_cache(p), .kv_lora = c->kv_lora,
 		.rope = c->rope, .tokens = p->n, .eps = c->eps,
 	};
 
@@ -100,8 +100,8 @@ static void pass_gather(struct cmx_pass *p, const struct cmx_window *w)
 {
 	const struct cmx_forward *f = p->f;
 	const struct cmx_k_kv_gather a = {
-		.cache = layer_cache(p), .tables = f->step.at.tables,
-		.spans = f->step.at.spans + w->span, .out = f->latent, .n_spans = w->spans,
+		.cache = layer_cache(p), .tables = p->step->at.tables,
+		.spans = p->step->at.spans + w->span, .out = f->latent, .n_spans = w->spans,
 		.rows = w->keys, .width = cmx_model_kv_row(&f->m->cfg),
 		.page_shift = f->opt.page_shift,
 	};
@@ -116,7 +116,7 @@ static void pass_window(struct cmx_pass *p, const struct cmx_window *w)
 	const struct expansion k = expand_keys(p->y, c), v = expand_values(p->y, c);
 	uint64_t head = (uint64_t)w->row * c->n_head;
 	const struct cmx_k_attention a = {
-		.rows = f->step.at.rows + w->row, .q = f->q + head * cmx_model_qk(c),
+		.rows = p->step->at.rows + w->row, .q = f->q + head * cmx_model_qk(c),
 		.kv = f->expanded, .latent = f->latent, .out = f->heads + head * c->v_dim,
 		.state = f->state ? f->state + 2 * head : NULL,
 		.pairs = w->work.pairs, .key_rows = w->work.rows,
@@ -168,9 +168,9 @@ static void pass_absorbed(struct cmx_pass *p)
 	const struct cmx_forward *f = p->f;
 	const struct cmx_model_config *c = &f->m->cfg;
 	const struct cmx_k_mla a = {
-		.rows = f->step.at.rows, .tables = f->step.at.tables, .q_latent = f->q_latent,
+		.rows = p->step->at.rows, .tables = p->step->at.tables, .q_latent = f->q_latent,
 		.q = f->q, .cache = layer_cache(p), .out = f->o_latent,
-		.pairs = f->step.absorbed.pairs, .key_rows = f->step.absorbed.rows,
+		.pairs = p->step->absorbed.pairs, .key_rows = p->step->absorbed.rows,
 		.nope = c->nope, .rope = c->rope, .kv_lora = c->kv_lora, .heads = c->n_head,
 		.tokens = p->n, .page_shift = f->opt.page_shift, .scale = f->scale,
 	};
@@ -188,14 +188,14 @@ void cmx_pass_attention(struct cmx_pass *p)
 
 	pass_query(p);
 	pass_latent(p);
-	if (f->step.n_absorbed) {
+	if (p->step->n_absorbed) {
 		absorbed = *p;
-		absorbed.n = f->step.n_absorbed;
+		absorbed.n = p->step->n_absorbed;
 		pass_absorbed(&absorbed);
 		p->ret = absorbed.ret;
 	}
-	for (uint32_t i = 0; i < f->step.n_windows; i++)
-		pass_window(p, &f->step.window[i]);
+	for (uint32_t i = 0; i < p->step->n_windows; i++)
+		pass_window(p, &p->step->window[i]);
 	cmx_pass_matmul(p, &p->y->attn_out, c->hidden, c->n_head * c->v_dim, f->heads, f->x, f->x,
 			"attn output");
 }

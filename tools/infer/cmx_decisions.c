@@ -10,32 +10,50 @@ static uint64_t expert_count(const struct cmx_decisions *d, uint64_t positions)
 	return positions * d->n_moe * d->n_used;
 }
 
-int cmx_decisions_init(struct cmx_decisions *d, const struct cmx_model_config *c,
-		       uint32_t capacity, struct cmx_infer_err *err)
+uint64_t cmx_decisions_guess_entries(const struct cmx_decisions *d, uint32_t guesses)
 {
-	uint64_t n;
+	return guesses ? (uint64_t)guesses * (d->n_moe - 1) * d->n_used : 0;
+}
 
-	*d = (struct cmx_decisions){
-		.n_moe = cmx_model_n_moe(c), .n_used = c->n_used, .capacity = capacity,
-	};
-	n = expert_count(d, capacity);
-	d->ids = calloc(capacity + 1ull, sizeof(*d->ids));
+static int decisions_alloc(struct cmx_decisions *d, struct cmx_infer_err *err)
+{
+	uint64_t n = expert_count(d, d->capacity);
+	uint64_t g = cmx_decisions_guess_entries(d, d->max_guesses);
+
+	d->ids = calloc(d->capacity + 1ull, sizeof(*d->ids));
 	d->experts = malloc((n + 1) * sizeof(*d->experts));
-	if (!d->ids || !d->experts) {
+	d->guesses = calloc(d->max_guesses + 1ull, sizeof(*d->guesses));
+	d->guess_experts = malloc((g + 1) * sizeof(*d->guess_experts));
+	if (!d->ids || !d->experts || !d->guesses || !d->guess_experts) {
 		cmx_decisions_free(d);
 		return cmx_infer_fail(err, -ENOMEM,
-				      "no memory for the decisions of %u positions", capacity);
+				      "no memory for the decisions of %u positions", d->capacity);
 	}
 	memset(d->experts, 0xff, n * sizeof(*d->experts));
+	memset(d->guess_experts, 0xff, g * sizeof(*d->guess_experts));
 	return 0;
+}
+
+int cmx_decisions_init(struct cmx_decisions *d, const struct cmx_model_config *c,
+		       uint32_t capacity, bool mtp, uint32_t guesses, struct cmx_infer_err *err)
+{
+	*d = (struct cmx_decisions){
+		.n_moe = cmx_model_n_moe(c) + mtp, .n_used = c->n_used,
+		.capacity = capacity, .max_guesses = mtp ? guesses : 0,
+	};
+	return decisions_alloc(d, err);
 }
 
 void cmx_decisions_free(struct cmx_decisions *d)
 {
 	free(d->ids);
 	free(d->experts);
+	free(d->guesses);
+	free(d->guess_experts);
 	d->ids = NULL;
 	d->experts = NULL;
+	d->guesses = NULL;
+	d->guess_experts = NULL;
 }
 
 uint32_t cmx_decisions_positions(const struct cmx_decisions *d)
@@ -50,20 +68,46 @@ uint16_t *cmx_decisions_at(const struct cmx_decisions *d, uint32_t pos, uint32_t
 	return d->experts + ((uint64_t)pos * d->n_moe + moe) * d->n_used;
 }
 
+uint16_t *cmx_decisions_guess_at(const struct cmx_decisions *d, uint32_t guess, uint32_t moe)
+{
+	return d->guess_experts + ((uint64_t)guess * (d->n_moe - 1) + moe) * d->n_used;
+}
+
+static void mark(const uint16_t *e, uint32_t n_used, uint8_t *seen, uint32_t *count)
+{
+	for (uint32_t j = 0; j < n_used; j++) {
+		*count += !seen[e[j]];
+		seen[e[j]] = 1;
+	}
+}
+
 int cmx_decisions_mark(const struct cmx_decisions *d, uint32_t moe, uint32_t pos, uint32_t n,
 		       uint8_t *seen, uint32_t *count, struct cmx_infer_err *err)
 {
 	for (uint32_t i = pos; i < pos + n; i++) {
 		const uint16_t *e = cmx_decisions_at(d, i, moe);
 
-		if (i >= d->capacity || *e == CMX_NOT_ROUTED)
+		if (i >= d->capacity || moe >= d->n_moe || *e == CMX_NOT_ROUTED)
 			return cmx_infer_fail(err, -EINVAL,
 					      "decisions: none for position %u in MoE layer %u", i,
 					      moe);
-		for (uint32_t j = 0; j < d->n_used; j++) {
-			*count += !seen[e[j]];
-			seen[e[j]] = 1;
-		}
+		mark(e, d->n_used, seen, count);
+	}
+	return 0;
+}
+
+int cmx_decisions_mark_guesses(const struct cmx_decisions *d, uint32_t moe, uint32_t first,
+			       uint32_t n, uint8_t *seen, uint32_t *count,
+			       struct cmx_infer_err *err)
+{
+	for (uint32_t i = first; i < first + n; i++) {
+		const uint16_t *e = cmx_decisions_guess_at(d, i, moe);
+
+		if (i >= d->n_guesses || *e == CMX_NOT_ROUTED)
+			return cmx_infer_fail(err, -EINVAL,
+					      "decisions: none for guess %u in MoE layer %u", i,
+					      moe);
+		mark(e, d->n_used, seen, count);
 	}
 	return 0;
 }

@@ -19,7 +19,7 @@ enum cmx_end_reason {
 };
 
 struct cmx_decisions {
-	uint32_t n_moe;
+	uint32_t n_moe;		/* with guesses the MTP block's too, which is the last */
 	uint32_t n_used;
 	uint32_t n_prompt;
 	uint32_t n_output;
@@ -34,21 +34,33 @@ struct cmx_decisions {
 	uint32_t capacity;	/* positions there is room for */
 	uint32_t *ids;		/* prompt, then output */
 	uint16_t *experts;	/* [position][moe layer][used] */
+	/* Tokens that were guessed and put to the test, right or wrong. */
+	uint32_t n_guesses;
+	uint32_t max_guesses;	/* there is room for */
+	uint32_t *guesses;
+	uint16_t *guess_experts;	/* [guess][moe layer of the main model][used] */
 };
 
-/* Room for @capacity positions of a model; nothing decided yet. */
+/* Room for @capacity positions of a model and, with @mtp, @guesses; nothing decided yet. */
 int cmx_decisions_init(struct cmx_decisions *d, const struct cmx_model_config *c,
-		       uint32_t capacity, struct cmx_infer_err *err);
+		       uint32_t capacity, bool mtp, uint32_t guesses, struct cmx_infer_err *err);
 void cmx_decisions_free(struct cmx_decisions *d);
 
+/* Entries of guess_experts for @guesses. */
+uint64_t cmx_decisions_guess_entries(const struct cmx_decisions *d, uint32_t guesses);
 /* Positions that went through the layers. */
 uint32_t cmx_decisions_positions(const struct cmx_decisions *d);
 uint16_t *cmx_decisions_at(const struct cmx_decisions *d, uint32_t pos, uint32_t moe);
+uint16_t *cmx_decisions_guess_at(const struct cmx_decisions *d, uint32_t guess, uint32_t moe);
 /*
  * Marks the experts of positions [pos, pos + n) in one MoE layer and counts
  * those that were not marked before. -EINVAL if they were not decided.
  */
 int cmx_decisions_mark(const struct cmx_decisions *d, uint32_t moe, uint32_t pos, uint32_t n,
 		       uint8_t *seen, uint32_t *count, struct cmx_infer_err *err);
+/* The same for guesses [first, first + n). */
+int cmx_decisions_mark_guesses(const struct cmx_decisions *d, uint32_t moe, uint32_t first,
+			       uint32_t n, uint8_t *seen, uint32_t *count,
+			       struct cmx_infer_err *err);
 
 #endif

@@ -127,7 +127,7 @@ static int fill_sequence(struct cmx_engine *e, struct cmx_sequence *s, struct cm
 {
 	const struct cmx_request *r = &s->req;
 	uint32_t room = r->n_prompt + r->n;
-	int ret = cmx_decisions_init(&s->run, &e->fwd.m->cfg, room, err);
+	int ret = cmx_decisions_init(&s->run, &e->fwd.m->cfg, room, false, 0, err);
 
 	if (ret)
 		return ret;

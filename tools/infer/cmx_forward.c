@@ -41,12 +41,12 @@ static int alloc_attention(struct cmx_forward *f, struct cmx_infer_err *err)
 	const struct cmx_model_config *c = &f->m->cfg;
 	uint64_t t = f->opt.rows, heads = c->n_head, row = cmx_model_kv_row(c);
 	uint64_t cells = (uint64_t)f->opt.pages << f->opt.page_shift;
-	uint64_t absorbed = cmx_forward_absorbed(&f->opt);
+	uint64_t absorbed = cmx_forward_absorbed(&f->opt), layers = c->n_layer + f->opt.mtp;
 	uint64_t window = f->opt.absorb ? 0 : f->max.window;
 	uint64_t state = f->max.window < f->opt.ctx ? 2 * t * heads : 0;
 	const struct buffer b[] = {
 		{ "rope table", &f->rope, (uint64_t)f->opt.ctx * c->rope, CMX_PLACE_DIE },
-		{ "latent cache", &f->cache, c->n_layer * cells * row, CMX_PLACE_DIE },
+		{ "latent cache", &f->cache, layers * cells * row, CMX_PLACE_DIE },
 		{ "low-rank query", &f->q_a, t * c->q_lora, CMX_PLACE_DIE },
 		{ "query", &f->q, t * heads * cmx_model_qk(c), CMX_PLACE_DIE },
 		{ "latent", &f->kv, t * row, CMX_PLACE_DIE },
@@ -65,7 +65,8 @@ static int alloc_attention(struct cmx_forward *f, struct cmx_infer_err *err)
 static int alloc_ffn(struct cmx_forward *f, struct cmx_infer_err *err)
 {
 	const struct cmx_model_config *c = &f->m->cfg;
-	uint64_t t = f->opt.rows, slots = t * c->n_used, moe = cmx_model_n_moe(c);
+	uint64_t t = f->opt.rows, slots = t * c->n_used;
+	uint64_t moe = cmx_model_n_moe(c) + f->opt.mtp;
 	uint64_t shared = (uint64_t)c->n_shared * c->moe_inter;
 	uint64_t glu = shared > c->inter ? shared : c->inter;
 	const struct buffer b[] = {
@@ -107,6 +108,21 @@ static int alloc_ends(struct cmx_forward *f, struct cmx_infer_err *err)
 	};
 
 	return alloc_buffers(f, b, sizeof(b) / sizeof(b[0]), err);
+}
+
+static int alloc_mtp(struct cmx_forward *f, struct cmx_infer_err *err)
+{
+	uint64_t pair = 2ull * f->opt.rows * f->m->cfg.hidden;
+	uint64_t block = (cmx_step_bytes(&f->mtp_max) + 3) / 4;
+	uint64_t drafted = f->opt.seqs * sizeof(*f->drafted) / 4;
+	const struct buffer b[] = {
+		{ "MTP step on the host", &f->mtp_step_host, block, CMX_PLACE_HOST },
+		{ "MTP step", &f->mtp_step_die, block, CMX_PLACE_DIE },
+		{ "MTP input", &f->pair, pair, CMX_PLACE_DIE },
+		{ "drafts", &f->drafted, drafted, CMX_PLACE_HOST },
+	};
+
+	return f->opt.mtp ? alloc_buffers(f, b, sizeof(b) / sizeof(b[0]), err) : 0;
 }
 
 /* 1 / sqrt(query width), with YaRN's temperature folded in. */
@@ -156,6 +172,9 @@ static void set_limits(struct cmx_forward *f)
 		.ctx = o->ctx, .window = o->ctx < window ? o->ctx : window,
 		.page_shift = o->page_shift, .ids_stride = o->ctx + 1 + o->drafts,
 	};
+	f->mtp_max = f->max;
+	f->mtp_max.sources = true;
+	f->opt.hidden |= o->mtp;
 }
 
 static int alloc_all(struct cmx_forward *f, struct cmx_infer_err *err)
@@ -164,6 +183,8 @@ static int alloc_all(struct cmx_forward *f, struct cmx_infer_err *err)
 
 	if (!ret)
 		ret = alloc_attention(f, err);
+	if (!ret)
+		ret = alloc_mtp(f, err);
 	return ret ? ret : alloc_ffn(f, err);
 }
 
@@ -195,6 +216,8 @@ int cmx_forward_init(struct cmx_forward *f, const struct cmx_model *m, struct cm
 	int ret;
 
 	memset(f, 0, sizeof(*f));
+	if (opt->mtp && !m->has_mtp)
+		return cmx_infer_fail(err, -EINVAL, "guesses need the MTP block, not loaded");
 	f->m = m;
 	f->die = die;
 	f->opt = *opt;
@@ -206,19 +229,23 @@ int cmx_forward_init(struct cmx_forward *f, const struct cmx_model *m, struct cm
 	ret = alloc_all(f, err);
 	if (!ret)
 		ret = cmx_step_init(&f->step, &f->max, f->step_host, f->step_die, err);
+	if (!ret && opt->mtp)
+		ret = cmx_step_init(&f->mtp_step, &f->mtp_max, f->mtp_step_host,
+				    f->mtp_step_die, err);
 	return ret ? ret : launch_rope_table(f, err);
 }
 
 void cmx_forward_free(struct cmx_forward *f)
 {
 	cmx_step_free(&f->step);
+	cmx_step_free(&f->mtp_step);
 }
 
 static void pass_embed(struct cmx_pass *p)
 {
 	const struct cmx_model_config *c = &p->f->m->cfg;
 	const struct cmx_k_embed a = {
-		.ids = p->f->ids, .rows = p->f->step.at.rows, .table = p->f->m->embed.va,
+		.ids = p->f->ids, .rows = p->step->at.rows, .table = p->f->m->embed.va,
 		.type = p->f->m->embed.type, .out = p->f->x,
 		.hidden = c->hidden, .vocab = c->vocab, .tokens = p->n,
 	};
@@ -313,12 +340,12 @@ static void pass_moe(struct cmx_pass *p)
 				"shared down");
 	}
 	if (cmx_die_time_only(f->die) && !p->ret)
-		p->ret = cmx_step_active(&f->step, moe, &active, p->err);
+		p->ret = cmx_step_active(p->step, moe, &active, p->err);
 	pass_experts(p, active);
 	pass_combine(p);
 }
 
-static void pass_layer(struct cmx_pass *p, uint32_t layer)
+void cmx_pass_layer(struct cmx_pass *p, uint32_t layer)
 {
 	const struct cmx_forward *f = p->f;
 
@@ -388,7 +415,7 @@ int cmx_forward_prompt(struct cmx_forward *f, uint32_t slot, const uint32_t *ids
 int cmx_forward_step(struct cmx_forward *f, struct cmx_part *part, uint32_t n,
 		     struct cmx_infer_err *err)
 {
-	struct cmx_pass p = { .f = f, .err = err };
+	struct cmx_pass p = { .f = f, .step = &f->step, .err = err };
 
 	p.ret = cmx_step_build(&f->step, part, n, err);
 	p.n = f->step.n_rows;
@@ -397,7 +424,7 @@ int cmx_forward_step(struct cmx_forward *f, struct cmx_part *part, uint32_t n,
 				     "step to die", err);
 	pass_embed(&p);
 	for (uint32_t l = 0; l < f->m->cfg.n_layer; l++)
-		pass_layer(&p, l);
+		cmx_pass_layer(&p, l);
 	pass_head(&p);
 	if (f->step.n_samples)
 		pass_sample(&p);

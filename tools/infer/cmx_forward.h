@@ -25,6 +25,7 @@ struct cmx_forward_options {
 	bool all_logits;	/* room for logits of all tokens of a step */
 	bool absorb;		/* prompts take the absorbed form as well */
 	bool hidden;		/* keep all rows after the final norm */
+	bool mtp;		/* room for what cmx_mtp.h does, hidden states included */
 };
 
 /* Buffers are on the die but for those marked (host). */
@@ -32,18 +33,23 @@ struct cmx_forward {
 	const struct cmx_model *m;
 	struct cmx_die *die;
 	struct cmx_forward_options opt;
-	struct cmx_step_limits max;
+	struct cmx_step_limits max, mtp_max;
 	uint64_t die_bytes;		/* of the buffers below */
 	float scale;			/* of attention scores */
 	struct cmx_step step;		/* the last one */
 	char *step_host;		/* (host) its block */
 	char *step_die;
+	struct cmx_step mtp_step;	/* the MTP block's last one */
+	char *mtp_step_host;		/* (host) */
+	char *mtp_step_die;
+	struct cmx_sampled *drafted;	/* (host) what it chose, in its order */
+	float *pair;			/* what the block starts from, [row][2 hidden] */
 	uint32_t *prompt;		/* (host) ids on their way to the die, [seq][ids_stride] */
 	struct cmx_sampled *sampled;	/* (host) what the last step chose, in its order */
 	uint32_t *ids;			/* [seq][ids_stride]: prompt, output, guesses */
 	struct cmx_sampled *sample_out;
 	float *rope;
-	float *cache;			/* [layer][page][position][kv row] */
+	float *cache;			/* [layer, MTP last][page][position][kv row] */
 	float *x, *h;			/* [row][hidden] */
 	float *hidden;			/* [row][hidden] after the final norm, if opt.hidden */
 	float *q_a, *q, *kv;
@@ -55,7 +61,7 @@ struct cmx_forward {
 	float *glu;			/* dense and shared experts */
 	float *shared;
 	float *router;
-	uint32_t *experts;		/* [MoE layer][row][used] */
+	uint32_t *experts;		/* [MoE layer, MTP last][row][used] */
 	float *weights;
 	struct cmx_plan *plan;
 	uint32_t *slot_token, *token_slot;
@@ -84,6 +90,16 @@ static inline const uint32_t *cmx_forward_experts(const struct cmx_forward *f, u
 						  uint32_t row)
 {
 	return f->experts + ((uint64_t)moe * f->opt.rows + row) * f->m->cfg.n_used;
+}
+
+/* The same, as decisions have it. */
+static inline void cmx_forward_note(const struct cmx_forward *f, uint32_t moe, uint32_t row,
+				    uint16_t *to)
+{
+	const uint32_t *from = cmx_forward_experts(f, moe, row);
+
+	for (uint32_t i = 0; i < f->m->cfg.n_used; i++)
+		to[i] = (uint16_t)from[i];
 }
 
 /* Rows that take the absorbed form, at most. */

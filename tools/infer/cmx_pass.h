@@ -7,6 +7,7 @@
 
 struct cmx_pass {
 	const struct cmx_forward *f;
+	const struct cmx_step *step;
 	const struct cmx_layer *y;
 	uint32_t layer;
 	uint32_t n;		/* rows */
@@ -23,5 +24,7 @@ void cmx_pass_matmul(struct cmx_pass *p, const struct cmx_weight *w, uint32_t ro
 void cmx_pass_norm(struct cmx_pass *p, const float *x, const uint32_t *pick,
 		   const struct cmx_weight *w, float *out, uint32_t dim, uint32_t tokens,
 		   const char *label);
+/* f->x through layer @layer; the MTP block's is the one behind the main model's. */
+void cmx_pass_layer(struct cmx_pass *p, uint32_t layer);
 
 #endif

@@ -25,7 +25,8 @@ uint64_t cmx_step_bytes(const struct cmx_step_limits *max)
 {
 	return max->samples * sizeof(struct cmx_sample_row) + max->rows * sizeof(struct cmx_row) +
 	       (max_windows(max) + max->parts) * sizeof(struct cmx_span) +
-	       max->want * sizeof(uint32_t) + table_entries(max) * sizeof(uint32_t);
+	       max->want * sizeof(uint32_t) + table_entries(max) * sizeof(uint32_t) +
+	       (max->sources ? max->rows * sizeof(uint32_t) : 0);
 }
 
 int cmx_step_init(struct cmx_step *st, const struct cmx_step_limits *max, void *host, void *die,
@@ -50,7 +51,8 @@ static char *place(const struct cmx_step *st, char *base, struct cmx_step_arrays
 	a->spans = (struct cmx_span *)(a->rows + st->n_rows);
 	a->want = (uint32_t *)(a->spans + st->n_spans);
 	a->tables = a->want + st->n_want;
-	return (char *)(a->tables + st->n_tables);
+	a->sources = a->tables + st->n_tables;
+	return (char *)(a->sources + (st->max.sources ? st->n_rows : 0));
 }
 
 static int check_part(const struct cmx_step *st, const struct cmx_part *p,
@@ -60,7 +62,8 @@ static int check_part(const struct cmx_step *st, const struct cmx_part *p,
 		return cmx_infer_fail(err, -ENOSPC,
 				      "%u tokens at position %u: the context has %u positions",
 				      p->n, p->pos, st->max.ctx);
-	if (p->want > p->n || p->sample > p->want || (p->sample && !p->sampling))
+	if (p->want > p->n || p->sample > p->want || p->guesses >= p->n ||
+	    (p->sample && !p->sampling))
 		return cmx_infer_fail(err, -EINVAL,
 				      "%u tokens to choose from %u rows of logits of %u tokens",
 				      p->sample, p->want, p->n);
@@ -179,6 +182,8 @@ static void fill_rows(struct cmx_step *st, const struct cmx_part *p, uint32_t ke
 	for (uint32_t i = 0; i < p->n; i++) {
 		uint32_t pos = p->pos + i;
 
+		if (st->max.sources)
+			c->at.sources[c->row] = p->source + i;
 		c->at.rows[c->row++] = (struct cmx_row){
 			.pos = pos, .id = p->slot * st->max.ids_stride + pos, .keys = keys,
 			.cell = p->pages[pos >> st->max.page_shift] << st->max.page_shift |
@@ -296,7 +301,11 @@ int cmx_step_active(const struct cmx_step *st, uint32_t moe, uint32_t *active,
 	for (uint32_t i = 0; i < st->n_parts && !ret; i++) {
 		const struct cmx_part *p = &st->part[i];
 
-		ret = cmx_decisions_mark(p->replay, moe, p->pos, p->n, seen, active, err);
+		ret = cmx_decisions_mark(p->replay, moe, p->pos, p->n - p->guesses, seen, active,
+					 err);
+		if (!ret)
+			ret = cmx_decisions_mark_guesses(p->replay, moe, p->first_guess,
+							 p->guesses, seen, active, err);
 	}
 	return ret;
 }

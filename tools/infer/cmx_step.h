@@ -30,6 +30,7 @@ struct cmx_step_limits {
 	uint32_t window;	/* keys that the plain form has at hand at a time */
 	uint32_t page_shift;
 	uint32_t ids_stride;	/* from the ids of one sequence to the next one's */
+	bool sources;		/* parts have a source */
 };
 
 /* Tokens [pos, pos + n) of one sequence. */
@@ -43,7 +44,10 @@ struct cmx_part {
 	uint32_t sample;	/* after how many of its last tokens one is chosen; <= want */
 	uint64_t index;		/* of the first token chosen, in the sequence's output */
 	const struct cmx_sampling *sampling;	/* may be NULL if none is chosen */
+	uint32_t source;	/* MTP: the row of another step that belongs to its first token */
+	uint32_t guesses;	/* how many of its last tokens are guesses */
 	const struct cmx_decisions *replay;	/* time-only: what the gate chose */
+	uint32_t first_guess;	/* time-only: which of the replay's guesses come first */
 	/* Filled in: where its first ones are. */
 	uint32_t first_row;
 	uint32_t first_logits;
@@ -69,6 +73,7 @@ struct cmx_step_arrays {
 	struct cmx_span *spans;
 	uint32_t *want;		/* rows of the step */
 	uint32_t *tables;
+	uint32_t *sources;	/* by row; none without max.sources */
 };
 
 struct cmx_step {

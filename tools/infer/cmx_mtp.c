@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cmx_mtp.h"
+
+#include <errno.h>
+
+#include "cmx_pass.h"
+
+/* The ids as the block sees them: what stands at a position is the token behind it. */
+static uint32_t *next_ids(const struct cmx_forward *f)
+{
+	return f->ids + 1;
+}
+
+/* The next token's row and the hidden state, each normed, side by side. */
+static void pass_join(struct cmx_pass *p)
+{
+	const struct cmx_forward *f = p->f;
+	const struct cmx_mtp_weights *w = &f->m->mtp;
+	const struct cmx_model_config *c = &f->m->cfg;
+	const struct cmx_k_embed embed = {
+		.ids = next_ids(f), .rows = p->step->at.rows, .table = w->embed.va,
+		.type = w->embed.type, .out = f->x, .hidden = c->hidden, .vocab = c->vocab,
+		.tokens = p->n,
+	};
+	struct cmx_k_norm norm = {
+		.x = f->x, .w = (const float *)w->enorm.va, .out = f->pair, .dim = c->hidden,
+		.tokens = p->n, .x_stride = c->hidden, .out_stride = 2 * c->hidden, .eps = c->eps,
+	};
+
+	cmx_pass_launch(p, CMX_NPU_EMBED, &embed, "MTP embed", 0);
+	cmx_pass_launch(p, CMX_NPU_NORM, &norm, "MTP embed norm", 0);
+	norm.x = f->hidden;
+	norm.pick = p->step->at.sources;
+	norm.w = (const float *)w->hnorm.va;
+	norm.out = f->pair + c->hidden;
+	cmx_pass_launch(p, CMX_NPU_NORM, &norm, "MTP hidden norm", 0);
+	cmx_pass_matmul(p, &w->eh_proj, c->hidden, 2 * c->hidden, f->pair, NULL, f->x,
+			"MTP join");
+}
+
+static void pass_head(struct cmx_pass *p)
+{
+	const struct cmx_forward *f = p->f;
+	const struct cmx_mtp_weights *w = &f->m->mtp;
+	const struct cmx_model_config *c = &f->m->cfg;
+	struct cmx_pass tail = *p;
+
+	tail.n = p->step->n_want;
+	if (!tail.n)
+		return;
+	cmx_pass_norm(&tail, f->x, p->step->at.want, &w->head_norm, f->h, c->hidden, tail.n,
+		      "MTP output norm");
+	cmx_pass_matmul(&tail, &w->head, c->vocab, c->hidden, f->h, NULL, f->logits, "MTP head");
+	p->ret = tail.ret;
+}
+
+static void pass_choose(struct cmx_pass *p)
+{
+	const struct cmx_forward *f = p->f;
+	const struct cmx_step *st = p->step;
+	const struct cmx_k_sample a = {
+		.logits = f->logits, .rows = st->at.samples, .ids = next_ids(f),
+		.order = f->order, .prob = f->prob, .out = f->sample_out,
+		.vocab = f->m->cfg.vocab, .n = st->n_samples, .n_draw = st->n_draw,
+		.n_sort = st->n_sort, .n_penalty = st->n_penalty, .n_history = st->n_history,
+	};
+
+	if (!st->n_samples)
+		return;
+	cmx_pass_launch(p, CMX_NPU_SAMPLE, &a, "MTP draft", 0);
+	if (!p->ret)
+		p->ret = cmx_die_copy(f->die, f->drafted, f->sample_out,
+				      st->n_samples * sizeof(*f->drafted), "drafts to host",
+				      p->err);
+}
+
+int cmx_mtp_step(struct cmx_forward *f, struct cmx_part *part, uint32_t n,
+		 struct cmx_infer_err *err)
+{
+	struct cmx_step *st = &f->mtp_step;
+	struct cmx_pass p = { .f = f, .step = st, .err = err };
+
+	if (!f->opt.mtp)
+		return cmx_infer_fail(err, -EINVAL, "no room was made for an MTP step");
+	p.ret = cmx_step_build(st, part, n, err);
+	p.n = st->n_rows;
+	if (!p.ret)
+		p.ret = cmx_die_copy(f->die, f->mtp_step_die, f->mtp_step_host, st->bytes,
+				     "MTP step to die", err);
+	pass_join(&p);
+	cmx_pass_layer(&p, f->m->cfg.n_layer);
+	pass_head(&p);
+	pass_choose(&p);
+	return p.ret;
+}
