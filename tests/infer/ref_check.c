@@ -29,7 +29,7 @@ static int differ(const char *fmt, ...)
 static json_t *load(const char *path)
 {
 	json_error_t e;
-	json_t *j = json_load_file(path, 0, &e);
+	json_t *j = json_load_file(path, JSON_ALLOW_NUL, &e);
 
 	if (!j) {
 		fprintf(stderr, "%s:%d: %s\n", path, e.line, e.text);

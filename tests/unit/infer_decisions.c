@@ -11,7 +11,7 @@
 #include "cmx_recording.h"
 
 static const struct cmx_model_config config = {
-	.n_layer = 3, .n_dense = 1, .n_expert = 16, .n_used = 3, .vocab = 50,
+	.n_layer = 3, .n_mtp = 1, .n_dense = 1, .n_expert = 16, .n_used = 3, .vocab = 50,
 };
 
 static struct cmx_infer_err err;
@@ -32,15 +32,16 @@ static struct cmx_decisions one, refused;
 static struct cmx_decisions *seq[] = { &one, &refused };
 
 /*
- * Five prompt tokens, two output tokens, experts by a simple rule; the first
- * position is another sequence's. Behind it a sequence that was refused.
+ * Five prompt tokens, two output tokens, a guess, experts by a simple rule; the
+ * first position is another sequence's, and the last pair was not asked for.
+ * Behind it a sequence that was refused.
  */
 static struct cmx_recording make_recording(void)
 {
 	cmx_decisions_free(&one);
 	cmx_decisions_free(&refused);
-	if (cmx_decisions_init(&one, &config, 7, false, 0, &err) ||
-	    cmx_decisions_init(&refused, &config, 2, false, 0, &err))
+	if (cmx_decisions_init(&one, &config, 7, true, 9, &err) ||
+	    cmx_decisions_init(&refused, &config, 2, true, 3, &err))
 		abort();
 	one.n_prompt = 5;
 	one.n_output = 2;
@@ -53,8 +54,12 @@ static struct cmx_recording make_recording(void)
 	one.penalty = 1.25f;
 	for (uint32_t i = 0; i < 7; i++)
 		one.ids[i] = i * 7;
-	for (uint32_t i = 2 * 3; i < 6 * 2 * 3; i++)
+	for (uint32_t i = 3 * 3; i < 6 * 3 * 3 - 3; i++)
 		one.experts[i] = (uint16_t)(i * 5 % 16);
+	one.n_guesses = 1;
+	one.guesses[0] = 33;
+	for (uint32_t i = 0; i < 2 * 3; i++)
+		one.guess_experts[i] = (uint16_t)(i * 3 % 16);
 	refused.n_prompt = 2;
 	refused.ids[0] = 4000000000u;
 	refused.most = 3;
@@ -62,7 +67,7 @@ static struct cmx_recording make_recording(void)
 	refused.top_p = 1;
 	refused.penalty = 1;
 	return (struct cmx_recording){
-		.n_moe = 2, .n_expert = 16, .n_used = 3, .vocab = 50, .n = 2, .chunk = 4,
+		.n_moe = 3, .mtp = 1, .n_expert = 16, .n_used = 3, .vocab = 50, .n = 2, .chunk = 4,
 		.max_batch = 2, .ctx = 13, .pages = 3, .page_shift = 4, .no_reuse = 1, .seq = seq,
 	};
 }
@@ -112,6 +117,7 @@ TEST(round_trip)
 	EXPECT_EQ(4, r.page_shift);
 	EXPECT_EQ(0, r.absorb);
 	EXPECT_EQ(1, r.no_reuse);
+	EXPECT_EQ(1, r.mtp);
 	d = r.seq[0];
 	EXPECT_EQ(5, d->n_prompt);
 	EXPECT_EQ(2, d->n_output);
@@ -124,12 +130,20 @@ TEST(round_trip)
 	EXPECT_EQ(42, d->ids[6]);
 	EXPECT_EQ(6, cmx_decisions_positions(d));
 	EXPECT_EQ(CMX_NOT_ROUTED, *cmx_decisions_at(d, 0, 1));
-	EXPECT_EQ(2 * 3 * 5 % 16, *cmx_decisions_at(d, 1, 0));
+	EXPECT_EQ(3 * 3 * 5 % 16, *cmx_decisions_at(d, 1, 0));
+	EXPECT_EQ(CMX_NOT_ROUTED, *cmx_decisions_at(d, 5, 2));
+	EXPECT_EQ(1, d->n_guesses);
+	EXPECT_EQ(33, d->guesses[0]);
+	EXPECT_EQ(3 * 3, *cmx_decisions_guess_at(d, 0, 1));
 	EXPECT_EQ(2, r.seq[1]->n_prompt);
 	EXPECT_EQ(0, cmx_decisions_positions(r.seq[1]));
 	EXPECT_EQ(0, cmx_recording_match(&r, &config, &err));
 	other.n_expert = 17;
 	EXPECT_EQ(-EINVAL, cmx_recording_match(&r, &other, &err));
+	other = config;
+	other.n_mtp = 0;
+	EXPECT_EQ(-EINVAL, cmx_recording_match(&r, &other, &err));
+	EXPECT_NE(NULL, strstr(err.text, "the model has none"));
 	cmx_recording_free(&r);
 }
 
@@ -189,13 +203,13 @@ TEST(decisions_that_no_run_makes)
 {
 	struct cmx_recording r = make_recording(), got;
 
-	one.experts[7] = one.experts[6];
+	one.experts[10] = one.experts[9];
 	EXPECT_TRUE(refused_with(&r, "stands twice")) TH_LOG("%s", err.text);
-	one.experts[7] = CMX_NOT_ROUTED;
+	one.experts[10] = CMX_NOT_ROUTED;
 	EXPECT_TRUE(refused_with(&r, "1 of 3 experts missing")) TH_LOG("%s", err.text);
-	one.experts[7] = 16;
+	one.experts[10] = 16;
 	EXPECT_TRUE(refused_with(&r, "must be below 16")) TH_LOG("%s", err.text);
-	one.experts[7] = 9;
+	one.experts[10] = 9;
 	write_file(&r);
 	EXPECT_EQ(0, read_file(&got, size)) TH_LOG("%s", err.text);
 	cmx_recording_free(&got);
@@ -203,6 +217,7 @@ TEST(decisions_that_no_run_makes)
 	EXPECT_TRUE(refused_with(&r, "2 of 9 output tokens")) TH_LOG("%s", err.text);
 	one.end = CMX_END_EOS;
 	one.n_output = 0;
+	one.n_guesses = 0;
 	EXPECT_TRUE(refused_with(&r, "output length 0")) TH_LOG("%s", err.text);
 	one.end = CMX_END_CANCEL;
 	EXPECT_TRUE(refused_with(&r, "end reason is 4, must be 0..3")) TH_LOG("%s", err.text);
@@ -210,6 +225,34 @@ TEST(decisions_that_no_run_makes)
 	one.n_output = 2;
 	one.ids[3] = 50;
 	EXPECT_TRUE(refused_with(&r, "token 3 is 50, must be below 50")) TH_LOG("%s", err.text);
+}
+
+TEST(guesses_that_no_run_makes)
+{
+	struct cmx_recording r = make_recording();
+	uint8_t seen[CMX_MAX_EXPERTS] = { 0 };
+	uint32_t n = 0;
+
+	EXPECT_EQ(0, cmx_decisions_mark_guesses(&one, 0, 0, 1, seen, &n, &err));
+	EXPECT_EQ(3, n);
+	EXPECT_EQ(-EINVAL, cmx_decisions_mark_guesses(&one, 0, 1, 1, seen, &n, &err));
+	EXPECT_NE(NULL, strstr(err.text, "none for guess 1"));
+	one.guesses[0] = 50;
+	EXPECT_TRUE(refused_with(&r, "guess 0 is 50, must be below 50")) TH_LOG("%s", err.text);
+	one.guesses[0] = 49;
+	one.guess_experts[4] = 16;
+	EXPECT_TRUE(refused_with(&r, "must be below 16")) TH_LOG("%s", err.text);
+	one.guess_experts[4] = one.guess_experts[5];
+	EXPECT_TRUE(refused_with(&r, "stands twice")) TH_LOG("%s", err.text);
+	one.guess_experts[4] = 1;
+	one.n_guesses = 3;
+	EXPECT_TRUE(refused_with(&r, "guess count is 3, must be 0..2")) TH_LOG("%s", err.text);
+	one.n_guesses = 1;
+	r.mtp = 0;
+	EXPECT_TRUE(refused_with(&r, "guess count is 1, must be 0..0")) TH_LOG("%s", err.text);
+	r.mtp = 1;
+	r.n_moe = 0;
+	EXPECT_TRUE(refused_with(&r, "MoE layer count is 0, must be 1..")) TH_LOG("%s", err.text);
 }
 
 TEST(a_pipe_is_no_file)
@@ -237,8 +280,8 @@ static int refused_u32(size_t at, uint32_t v, const char *word)
 TEST(header_fields)
 {
 	EXPECT_TRUE(refused_u32(0, 0, "not a decisions file"));
-	EXPECT_TRUE(refused_u32(8, 2, "version is 2, must be 3..3"));
-	EXPECT_TRUE(refused_u32(8, 4, "version is 4"));
+	EXPECT_TRUE(refused_u32(8, 3, "version is 3, must be 4..4"));
+	EXPECT_TRUE(refused_u32(8, 5, "version is 5"));
 	EXPECT_TRUE(refused_u32(12, 100000, "MoE layer count"));
 	EXPECT_TRUE(refused_u32(16, 0, "expert count is 0"));
 	EXPECT_TRUE(refused_u32(20, 17, "experts used is 17, must be 1..16"));
@@ -253,9 +296,10 @@ TEST(header_fields)
 	EXPECT_TRUE(refused_u32(52, 2, "all-logits"));
 	EXPECT_TRUE(refused_u32(56, 2, "absorbed-prompts"));
 	EXPECT_TRUE(refused_u32(60, 2, "no-reuse"));
+	EXPECT_TRUE(refused_u32(64, 2, "MTP flag"));
 }
 
-#define SEQ	64	/* where the first sequence's fields start */
+#define SEQ	68	/* where the first sequence's fields start */
 
 TEST(fields_of_a_sequence)
 {
@@ -264,10 +308,11 @@ TEST(fields_of_a_sequence)
 	EXPECT_TRUE(refused_u32(SEQ + 4, UINT32_MAX, "output length"));
 	EXPECT_TRUE(refused_u32(SEQ + 8, 1, "most output tokens is 1, must be 2.."));
 	EXPECT_TRUE(refused_u32(SEQ + 12, 5, "end reason"));
-	EXPECT_TRUE(refused_u32(SEQ + 20, 0x7fc00000, "temperature"));
-	EXPECT_TRUE(refused_u32(SEQ + 24, 0, "top-p"));
-	EXPECT_TRUE(refused_u32(SEQ + 28, 0x40000000, "min-p is 2, must be 0..1"));
-	EXPECT_TRUE(refused_u32(SEQ + 32, 0x7f800000, "repetition penalty is inf"));
+	EXPECT_TRUE(refused_u32(SEQ + 16, 3, "guess count"));
+	EXPECT_TRUE(refused_u32(SEQ + 24, 0x7fc00000, "temperature"));
+	EXPECT_TRUE(refused_u32(SEQ + 28, 0, "top-p"));
+	EXPECT_TRUE(refused_u32(SEQ + 32, 0x40000000, "min-p is 2, must be 0..1"));
+	EXPECT_TRUE(refused_u32(SEQ + 36, 0x7f800000, "repetition penalty is inf"));
 }
 
 TEST_HARNESS_MAIN

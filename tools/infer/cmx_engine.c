@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmx_draft.h"
+
 static uint32_t page_size(const struct cmx_engine *e)
 {
 	return 1u << e->pages.shift;
@@ -33,7 +35,10 @@ int cmx_engine_init(struct cmx_engine *e, const struct cmx_model *m, struct cmx_
 	e->slot_used = calloc(seqs, sizeof(*e->slot_used));
 	e->part = calloc(seqs, sizeof(*e->part));
 	e->part_of = calloc(seqs, sizeof(*e->part_of));
-	if (!e->running || !e->slot_used || !e->part || !e->part_of)
+	e->mtp_part = calloc(seqs, sizeof(*e->mtp_part));
+	e->mtp_part_of = calloc(seqs, sizeof(*e->mtp_part_of));
+	if (!e->running || !e->slot_used || !e->part || !e->part_of || !e->mtp_part ||
+	    !e->mtp_part_of)
 		return cmx_infer_fail(err, -ENOMEM, "no memory for a batch of %u sequences", seqs);
 	return 0;
 }
@@ -46,6 +51,8 @@ void cmx_engine_free(struct cmx_engine *e)
 	free(e->slot_used);
 	free(e->part);
 	free(e->part_of);
+	free(e->mtp_part);
+	free(e->mtp_part_of);
 }
 
 void cmx_sequence_free(struct cmx_sequence *s)
@@ -61,10 +68,9 @@ void cmx_sequence_free(struct cmx_sequence *s)
 
 static uint32_t pages_for(const struct cmx_engine *e, const struct cmx_sequence *s)
 {
-	uint64_t positions = cmx_positions(s->req.n_prompt, s->req.n) + e->opt.forward.drafts;
+	/* There is never a guess at more tokens than are to come. */
+	uint64_t positions = cmx_positions(s->req.n_prompt, s->req.n);
 
-	if (positions > e->opt.forward.ctx)
-		positions = e->opt.forward.ctx;
 	return (uint32_t)((positions + page_size(e) - 1) >> e->pages.shift);
 }
 
@@ -127,7 +133,8 @@ static int fill_sequence(struct cmx_engine *e, struct cmx_sequence *s, struct cm
 {
 	const struct cmx_request *r = &s->req;
 	uint32_t room = r->n_prompt + r->n;
-	int ret = cmx_decisions_init(&s->run, &e->fwd.m->cfg, room, false, 0, err);
+	int ret = cmx_decisions_init(&s->run, &e->fwd.m->cfg, room, e->opt.forward.mtp,
+				     r->n, err);
 
 	if (ret)
 		return ret;
@@ -306,6 +313,10 @@ static void retire(struct cmx_engine *e, struct cmx_sequence *s)
 	e->n_running--;
 	memmove(e->running + i, e->running + i + 1,
 		(e->n_running - i) * sizeof(struct cmx_sequence *));
+	for (i = 0; i < e->n_parts; i++) {
+		if (e->part_of[i] == s)
+			e->part_of[i] = NULL;
+	}
 	e->slot_used[s->slot] = false;
 	drop_pages(e, s);
 }
@@ -359,7 +370,8 @@ static uint32_t plan_output(struct cmx_engine *e, uint32_t *n)
 		uint32_t own = 1 + s->n_draft;
 		const struct cmx_part part = {
 			.n = own, .absorbed = true, .want = own, .sample = own,
-			.index = s->run.n_output,
+			.index = s->run.n_output, .guesses = s->n_draft,
+			.first_guess = s->run.n_guesses,
 		};
 
 		if (s->state != CMX_SEQUENCE_OUTPUT)
@@ -393,14 +405,16 @@ static void plan_prompts(struct cmx_engine *e, uint32_t budget, uint32_t *n)
 /* A look at the die's memory, which costs no virtual time. */
 static void note_experts(struct cmx_engine *e, const struct cmx_part *p, struct cmx_sequence *s)
 {
-	for (uint32_t l = 0; l < s->run.n_moe; l++) {
-		for (uint32_t t = 0; t < p->n; t++) {
-			const uint32_t *from = cmx_forward_experts(&e->fwd, l, p->first_row + t);
-			uint16_t *to = cmx_decisions_at(&s->run, p->pos + t, l);
+	uint32_t n_moe = s->run.n_moe - e->opt.forward.mtp, sure = p->n - p->guesses;
 
-			for (uint32_t j = 0; j < s->run.n_used; j++)
-				to[j] = (uint16_t)from[j];
-		}
+	for (uint32_t l = 0; l < n_moe; l++) {
+		for (uint32_t t = 0; t < p->n; t++)
+			cmx_forward_note(&e->fwd, l, p->first_row + t,
+					 cmx_decisions_at(&s->run, p->pos + t, l));
+		for (uint32_t t = sure; t < p->n; t++)
+			cmx_forward_note(&e->fwd, l, p->first_row + t,
+					 cmx_decisions_guess_at(&s->run, p->first_guess + t - sure,
+								l));
 	}
 }
 
@@ -454,10 +468,15 @@ static void take_tokens(struct cmx_engine *e, const struct cmx_part *p, struct c
 
 	s->n_draft = 0;
 	for (uint32_t i = 0; i < p->sample; i++) {
+		bool right;
+
 		end = take_token(s, &e->fwd.sampled[p->first_sample + i], ps);
 		s->len = p->pos + p->n - p->sample + i + 1;
-		if (end != CMX_END_LENGTH || output_is_over(s) || i == guesses ||
-		    s->draft[i] != s->run.ids[s->req.n_prompt + s->run.n_output - 1])
+		right = i < guesses &&
+			s->draft[i] == s->run.ids[s->req.n_prompt + s->run.n_output - 1];
+		if (i < guesses)
+			cmx_draft_count(e, s, right);
+		if (!right || end != CMX_END_LENGTH || output_is_over(s))
 			break;
 	}
 	if (end != CMX_END_LENGTH || output_is_over(s))
@@ -481,7 +500,7 @@ static int hand_out(struct cmx_engine *e, const struct cmx_part *p, struct cmx_s
 				    e->fwd.logits + (uint64_t)p->first_logits * vocab, err);
 	if (ret)
 		return ret;
-	if (prompt)
+	if (prompt && !e->opt.forward.mtp)
 		publish_pages(e, s);
 	if (p->sample)
 		take_tokens(e, p, s, ps);
@@ -490,19 +509,34 @@ static int hand_out(struct cmx_engine *e, const struct cmx_part *p, struct cmx_s
 	return 0;
 }
 
+/* The MTP block's part of a prompt's pages comes a step later than the rest. */
+static int launch_drafts(struct cmx_engine *e, struct cmx_infer_err *err)
+{
+	int ret = cmx_draft_launch(e, err);
+
+	for (uint32_t i = 0; i < e->n_mtp_parts && !ret; i++)
+		publish_pages(e, e->mtp_part_of[i]);
+	return ret;
+}
+
 int cmx_engine_step(struct cmx_engine *e, struct cmx_infer_err *err)
 {
 	uint32_t n = 0, rows;
 	uint64_t ps;
-	int ret = admit(e, err);
+	int ret = launch_drafts(e, err);
 
+	if (!ret)
+		ret = admit(e, err);
 	if (ret || !e->n_running)
 		return ret;
 	rows = plan_output(e, &n);
 	plan_prompts(e, e->opt.forward.rows - rows, &n);
+	e->n_parts = n;
 	ret = cmx_forward_step(&e->fwd, e->part, n, err);
 	if (!ret)
 		ret = cmx_die_finish(e->die, err);
+	if (!ret)
+		ret = cmx_draft_take(e, err);
 	if (!ret)
 		ret = now(e, &ps, err);
 	if (ret)
@@ -512,6 +546,6 @@ int cmx_engine_step(struct cmx_engine *e, struct cmx_infer_err *err)
 	if (n > e->stats.most_seqs)
 		e->stats.most_seqs = n;
 	for (uint32_t i = 0; i < n && !ret; i++)
-		ret = hand_out(e, &e->part[i], e->part_of[i], ps, err);
+		ret = e->part_of[i] ? hand_out(e, &e->part[i], e->part_of[i], ps, err) : 0;
 	return ret ? ret : 1;
 }

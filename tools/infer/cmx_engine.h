@@ -54,6 +54,7 @@ struct cmx_sequence {
 	uint32_t slot;
 	uint32_t *draft;	/* guesses for the tokens behind the last one, [opt.drafts] */
 	uint32_t n_draft;
+	uint32_t accepted;	/* of run.n_guesses */
 	uint64_t submit_ps;	/* virtual times */
 	uint64_t *token_ps;
 	struct cmx_sequence *next;
@@ -70,6 +71,8 @@ struct cmx_engine_stats {
 	uint64_t reused;	/* that did not have to */
 	uint32_t most_seqs;	/* of one step */
 	uint32_t most_pages;	/* in use at a time */
+	uint64_t drafted;	/* guesses that were put to the test */
+	uint64_t accepted;	/* that were what was chosen then */
 };
 
 struct cmx_sequence_list {
@@ -87,8 +90,12 @@ struct cmx_engine {
 	struct cmx_sequence **running;	/* in the order of admission, [seqs] */
 	uint32_t n_running;
 	bool *slot_used;
-	struct cmx_part *part;		/* of the step, [seqs] */
-	struct cmx_sequence **part_of;
+	struct cmx_part *part;		/* of the last step, [seqs] */
+	struct cmx_sequence **part_of;	/* NULL once it has left the batch */
+	uint32_t n_parts;
+	struct cmx_part *mtp_part;	/* of the MTP block's last step, [seqs] */
+	struct cmx_sequence **mtp_part_of;
+	uint32_t n_mtp_parts;
 	struct cmx_engine_stats stats;
 };
 

@@ -37,6 +37,7 @@ enum {
 	OPT_MAX_BATCH,
 	OPT_KV_PAGES,
 	OPT_KV_PAGE,
+	OPT_MTP,
 	/* Those from here on are flags. */
 	OPT_TIME_ONLY,
 	OPT_JSON,
@@ -75,6 +76,7 @@ static const struct option long_options[] = {
 	{ "max-batch", required_argument, NULL, OPT_MAX_BATCH },
 	{ "kv-pages", required_argument, NULL, OPT_KV_PAGES },
 	{ "kv-page", required_argument, NULL, OPT_KV_PAGE },
+	{ "mtp", required_argument, NULL, OPT_MTP },
 	{ "chat", no_argument, NULL, OPT_CHAT },
 	{ "special", no_argument, NULL, OPT_SPECIAL },
 	{ "time-only", no_argument, NULL, OPT_TIME_ONLY },
@@ -125,6 +127,8 @@ void cmx_infer_usage(FILE *f)
 	      "      --kv-page P      positions of a page, a power of two (default 64)\n"
 	      "      --no-reuse       compute every prompt in full, even if its beginning is there\n"
 	      "      --absorb         prompts, too, work on the latent cache itself\n"
+	      "      --mtp M          guess a token ahead with the model's MTP block: 1, 0 (the\n"
+	      "                       default), or auto, if it has one; changes no output\n"
 	      "      --die I          die to run on (default 0)\n"
 	      "      --threads T      host threads that carry out launches (default 1)\n"
 	      "      --logits FILE    f32 logits of every prompt position, [token][vocab]\n"
@@ -242,6 +246,21 @@ static int add_stop(struct cmx_infer_options *o, const char *text, struct cmx_in
 	return 0;
 }
 
+static int parse_mtp(struct cmx_infer_options *o, const char *arg, struct cmx_infer_err *err)
+{
+	static const char *const uses[] = {
+		[CMX_MTP_OFF] = "0", [CMX_MTP_ON] = "1", [CMX_MTP_AUTO] = "auto",
+	};
+
+	o->has_mtp = true;
+	for (int i = 0; i < 3; i++) {
+		o->mtp = (enum cmx_mtp_use)i;
+		if (!strcmp(arg, uses[i]))
+			return 0;
+	}
+	return cmx_infer_fail(err, -EINVAL, "--mtp is '%s', must be 0, 1 or auto", arg);
+}
+
 static int parse_value(struct cmx_infer_options *o, int opt, const char *arg,
 		       struct cmx_infer_err *err)
 {
@@ -250,6 +269,8 @@ static int parse_value(struct cmx_infer_options *o, int opt, const char *arg,
 
 	if (opt == OPT_STOP)
 		return add_stop(o, arg, err);
+	if (opt == OPT_MTP)
+		return parse_mtp(o, arg, err);
 	if (opt != OPT_CHAT_FORM)
 		return parse_number(o, opt, arg, err);
 	ret = cmx_chat_form(arg, &o->chat_form, &why);

@@ -14,6 +14,12 @@
 /* Most tokens of a prompt, an output, a step. */
 #define CMX_MAX_TOKENS	(1u << 24)
 
+enum cmx_mtp_use {
+	CMX_MTP_OFF,
+	CMX_MTP_ON,
+	CMX_MTP_AUTO,	/* if the model has the block */
+};
+
 struct cmx_infer_options {
 	const char *model;
 	const char *text;
@@ -43,6 +49,7 @@ struct cmx_infer_options {
 	float penalty;
 	uint64_t seed;
 	enum cmx_chat_form chat_form;
+	enum cmx_mtp_use mtp;
 	bool has_n;
 	bool has_chunk;
 	bool has_temp;
@@ -52,6 +59,7 @@ struct cmx_infer_options {
 	bool has_penalty;
 	bool has_max_batch;
 	bool has_kv_page;
+	bool has_mtp;
 	bool absorb;
 	bool no_reuse;
 	bool chat;		/* the text is what a user says */

@@ -51,6 +51,20 @@ static void text_machine(const struct cmx_infer_report *r, FILE *f)
 		r->done.moved_bytes, r->load.moved_bytes);
 }
 
+static double percent(uint64_t part, uint64_t all)
+{
+	return all ? 100 * (double)part / (double)all : 0;
+}
+
+static void text_mtp(const struct cmx_infer_report *r, FILE *f)
+{
+	const struct cmx_engine_stats *st = &r->engine->stats;
+
+	if (r->engine->opt.forward.mtp)
+		fprintf(f, "MTP drafts     %" PRIu64 ", %" PRIu64 " accepted (%.1f %%)\n",
+			st->drafted, st->accepted, percent(st->accepted, st->drafted));
+}
+
 void cmx_infer_report_text(const struct cmx_infer_report *r, FILE *f)
 {
 	const struct cmx_sequence *s = only_one(r);
@@ -60,6 +74,7 @@ void cmx_infer_report_text(const struct cmx_infer_report *r, FILE *f)
 	fprintf(f, "tokens         %u prompt, %u output%s\n", s->run.n_prompt, out,
 		s->run.end == CMX_END_EOS ? " (end token)" :
 		s->run.end == CMX_END_STOP ? " (stop string)" : "");
+	text_mtp(r, f);
 	if (r->opt->time_only)
 		fprintf(f, "host           time only: nothing was computed\n");
 	else
@@ -135,6 +150,19 @@ static void json_machine(const struct cmx_infer_report *r, const char *between, 
 		"\"load_s\": %.6f, ", r->isa, r->isa_why, r->opt->threads, r->load_s);
 }
 
+/* Null if there were none to be made. */
+static void json_mtp(const struct cmx_infer_report *r, const char *behind, FILE *f)
+{
+	const struct cmx_engine_stats *st = &r->engine->stats;
+
+	if (!r->engine->opt.forward.mtp)
+		fprintf(f, "\"mtp\": null,%s", behind);
+	else
+		fprintf(f, "\"mtp\": {\"drafted\": %" PRIu64 ", \"accepted\": %" PRIu64
+			", \"acceptance\": %.6f},%s", st->drafted, st->accepted,
+			percent(st->accepted, st->drafted) / 100, behind);
+}
+
 void cmx_infer_report_json(const struct cmx_infer_report *r, FILE *f)
 {
 	const struct cmx_job *j = &r->jobs->job[0];
@@ -151,6 +179,7 @@ void cmx_infer_report_json(const struct cmx_infer_report *r, FILE *f)
 	fputs("\",\n", f);
 	json_virtual(r, f);
 	fputs("  ", f);
+	json_mtp(r, "\n  ", f);
 	json_machine(r, "\n  ", f);
 	fprintf(f, "\"prefill_tokens_per_s\": %.3f, \"decode_tokens_per_s\": %.3f}\n}\n",
 		rate(s->run.n_prompt, r->prefill_s), rate(steps, r->decode_s));
@@ -176,6 +205,9 @@ void cmx_infer_report_job(const struct cmx_job *j, uint32_t number, FILE *f)
 			tpot_ps(s));
 		json_token_ps(s, f);
 	}
+	if (s && s->run.n_guesses)
+		fprintf(f, ", \"drafted\": %u, \"accepted\": %u", s->run.n_guesses,
+			s->accepted);
 	fputs(", \"text\": \"", f);
 	json_text(f, j->collected, j->n_collected);
 	fputs("\"}\n", f);
@@ -217,6 +249,7 @@ void cmx_infer_report_batch_text(const struct cmx_infer_report *r, FILE *f)
 		t.prompt, st->reused, t.output);
 	fprintf(f, "steps          %" PRIu64 ", up to %u sequences, %u of %u pages in use\n",
 		st->steps, st->most_seqs, st->most_pages, r->engine->pages.n);
+	text_mtp(r, f);
 	if (r->opt->time_only)
 		fprintf(f, "host           time only: nothing was computed\n");
 	else
@@ -243,6 +276,7 @@ void cmx_infer_report_batch_json(const struct cmx_infer_report *r, FILE *f)
 		t.output, st->steps, st->rows, st->most_seqs, st->most_pages, r->engine->pages.n);
 	fprintf(f, "\"virtual\": {\"start_ps\": %" PRIu64 ", \"end_ps\": %" PRIu64 "}, ",
 		r->start_ps, r->done.now_ps);
+	json_mtp(r, " ", f);
 	json_machine(r, " ", f);
 	fprintf(f, "\"tokens_per_s\": %.3f, \"output_tokens_per_s\": %.3f}}}\n",
 		rate(st->rows, s), rate(t.output, s));
@@ -259,7 +293,7 @@ void cmx_infer_write_experts(const struct cmx_decisions *d, uint32_t first_layer
 			const uint16_t *e = cmx_decisions_at(d, pos, l);
 
 			fputs(pos ? ", [" : "[", f);
-			for (uint32_t j = 0; j < d->n_used; j++)
+			for (uint32_t j = 0; j < d->n_used && *e != CMX_NOT_ROUTED; j++)
 				fprintf(f, "%s%u", j ? ", " : "", e[j]);
 			fputs("]", f);
 		}

@@ -237,6 +237,7 @@ static int load_model(struct session *s)
 {
 	struct cmx_load_progress p = { .what = "load" };
 	const struct cmx_load_options opt = {
+		.mtp = s->shape.forward.mtp,
 		.run_bytes = cmx_forward_bytes(cmx_source_config(s->source), &s->shape.forward),
 		.progress = cmx_load_progress, .progress_ctx = &p,
 	};
@@ -378,11 +379,24 @@ static int print_jobs(struct session *s)
 	return ret;
 }
 
+/* What is counted of a single run's output. */
+static const char *output_unit(const struct session *s, char *buf, size_t size)
+{
+	const struct cmx_engine_stats *st = &s->engine.stats;
+
+	if (!st->drafted)
+		return "tokens";
+	snprintf(buf, size, "tokens, %.0f %% of drafts accepted",
+		 100 * (double)st->accepted / (double)st->drafted);
+	return buf;
+}
+
 /* On one terminal the text itself shows the progress. */
 static void show_progress(struct session *s, double start)
 {
 	const struct cmx_sequence *seq = s->jobs.job[0].seq;
 	bool first = !s->report.prefill_s;
+	char unit[48];
 
 	if (first && (s->tokens || seq->state >= CMX_SEQUENCE_OUTPUT))
 		s->report.prefill_s = host_now() - start;
@@ -391,20 +405,23 @@ static void show_progress(struct session *s, double start)
 	else if (first)
 		progress("prompt", "tokens", seq->len, seq->run.n_prompt);
 	else if (isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO))
-		progress("output", "tokens", seq->run.n_output, s->opt.n);
+		progress("output", output_unit(s, unit, sizeof(unit)), seq->run.n_output,
+			 s->opt.n);
 }
 
 /* What stands behind the text of a single run. */
 static int end_text(struct session *s)
 {
 	struct cmx_job *j = &s->jobs.job[0];
+	char unit[48];
 
 	cmx_detokenizer_end(&j->out);
 	if (!s->opt.json)
 		fputs("\n\n", stdout);
 	if (!isatty(STDERR_FILENO))
-		fprintf(stderr, "output %u/%u tokens\n", j->seq->run.n_output,
-			j->replay ? j->replay->n_output : j->n);
+		fprintf(stderr, "output %u/%u %s\n", j->seq->run.n_output,
+			j->replay ? j->replay->n_output : j->n,
+			output_unit(s, unit, sizeof(unit)));
 	if (cmx_job_has_failed(j)) {
 		s->err = j->seq->err;
 		return -EDOM;

@@ -90,8 +90,12 @@ static int from_options(const struct cmx_infer_options *o, const struct cmx_mode
 			.all_logits = o->logits, .absorb = o->absorb,
 		},
 	};
-	if (f->rows < f->seqs)
-		f->rows = f->seqs;
+	f->mtp = o->mtp == CMX_MTP_ON || (o->mtp == CMX_MTP_AUTO && c->n_mtp);
+	f->drafts = f->mtp;
+	if (f->mtp && !c->n_mtp)
+		return cmx_infer_fail(err, -EINVAL, "--mtp is 1, the model has no MTP block");
+	if (f->rows < f->seqs * (1 + f->drafts))
+		f->rows = f->seqs * (1 + f->drafts);
 	if (f->ctx > c->ctx)
 		return cmx_infer_fail(err, -EINVAL, "--ctx is %u, the limit of the model is %u",
 				      f->ctx, c->ctx);
@@ -138,8 +142,10 @@ static int check_replay(const struct cmx_infer_options *o, const struct cmx_jobs
 			const struct cmx_recording *r, struct cmx_infer_err *err)
 {
 	uint32_t all = prompt_tokens(jobs), chunk = o->chunk < all ? o->chunk : all;
+	uint32_t least = r->max_batch * (1 + r->mtp);
 	const struct pair pairs[] = {
-		{ "--chunk", o->has_chunk, chunk > r->max_batch ? chunk : r->max_batch, r->chunk },
+		{ "--chunk", o->has_chunk, chunk > least ? chunk : least, r->chunk },
+		{ "--mtp", o->has_mtp && o->mtp != CMX_MTP_AUTO, o->mtp == CMX_MTP_ON, r->mtp },
 		{ "--max-batch", o->has_max_batch, o->max_batch < r->n ? o->max_batch : r->n,
 		  r->max_batch },
 		{ "--ctx", o->ctx, o->ctx, r->ctx },
@@ -167,6 +173,7 @@ int cmx_infer_shape(const struct cmx_infer_options *o, const struct cmx_model_co
 			.ctx = replay->ctx, .rows = replay->chunk, .seqs = replay->max_batch,
 			.pages = replay->pages, .page_shift = replay->page_shift,
 			.all_logits = replay->all_logits, .absorb = replay->absorb,
+			.mtp = replay->mtp, .drafts = replay->mtp,
 		},
 	};
 	return check_replay(o, jobs, replay, err);
@@ -178,9 +185,9 @@ void cmx_infer_shape_record(const struct cmx_engine_options *e, const struct cmx
 	const struct cmx_forward_options *f = &e->forward;
 
 	*r = (struct cmx_recording){
-		.n_moe = cmx_model_n_moe(c), .n_expert = c->n_expert, .n_used = c->n_used,
+		.n_moe = cmx_model_n_moe(c) + f->mtp, .n_expert = c->n_expert, .n_used = c->n_used,
 		.vocab = c->vocab, .chunk = f->rows, .max_batch = f->seqs, .ctx = f->ctx,
 		.pages = f->pages, .page_shift = f->page_shift, .all_logits = f->all_logits,
-		.absorb = f->absorb, .no_reuse = e->no_reuse,
+		.absorb = f->absorb, .no_reuse = e->no_reuse, .mtp = f->mtp,
 	};
 }

@@ -12,7 +12,7 @@
 #include "cmx_kv_pages.h"
 
 #define RECORD_MAGIC		"CMXDECIS"
-#define RECORD_VERSION		3u
+#define RECORD_VERSION		4u
 #define RECORD_MAX_POSITIONS	(1u << 24)
 
 struct record_header {
@@ -31,6 +31,7 @@ struct record_header {
 	uint32_t all_logits;
 	uint32_t absorb;
 	uint32_t no_reuse;
+	uint32_t mtp;
 };
 
 struct record_sequence {
@@ -38,6 +39,7 @@ struct record_sequence {
 	uint32_t n_output;
 	uint32_t most;
 	uint32_t end;
+	uint32_t n_guesses;
 	uint32_t top_k;
 	float temp;
 	float top_p;
@@ -79,11 +81,23 @@ static int put_sequence(FILE *f, const struct cmx_decisions *d, uint32_t *crc)
 {
 	const struct record_sequence s = {
 		.n_prompt = d->n_prompt, .n_output = d->n_output, .most = d->most, .end = d->end,
-		.top_k = d->top_k, .temp = d->temp, .top_p = d->top_p, .min_p = d->min_p,
-		.penalty = d->penalty,
+		.n_guesses = d->n_guesses, .top_k = d->top_k, .temp = d->temp,
+		.top_p = d->top_p, .min_p = d->min_p, .penalty = d->penalty,
 	};
 
 	return put(f, &s, sizeof(s), crc);
+}
+
+static int put_body(FILE *f, const struct cmx_decisions *d, uint32_t *crc)
+{
+	uint64_t entries = cmx_decisions_guess_entries(d, d->n_guesses);
+	int ret = put(f, d->ids, ids_of(d) * sizeof(*d->ids), crc);
+
+	if (!ret)
+		ret = put(f, d->experts, experts_of(d) * sizeof(*d->experts), crc);
+	if (!ret)
+		ret = put(f, d->guesses, d->n_guesses * sizeof(*d->guesses), crc);
+	return ret ? ret : put(f, d->guess_experts, entries * sizeof(*d->guess_experts), crc);
 }
 
 int cmx_recording_write(const struct cmx_recording *r, FILE *f, struct cmx_infer_err *err)
@@ -93,20 +107,15 @@ int cmx_recording_write(const struct cmx_recording *r, FILE *f, struct cmx_infer
 		.n_expert = r->n_expert, .n_used = r->n_used, .vocab = r->vocab, .n = r->n,
 		.chunk = r->chunk, .max_batch = r->max_batch, .ctx = r->ctx, .pages = r->pages,
 		.page_shift = r->page_shift, .all_logits = r->all_logits, .absorb = r->absorb,
-		.no_reuse = r->no_reuse,
+		.no_reuse = r->no_reuse, .mtp = r->mtp,
 	};
 	uint32_t crc = 0;
 	int ret = put(f, &h, sizeof(h), &crc);
 
 	for (uint32_t i = 0; i < r->n && !ret; i++)
 		ret = put_sequence(f, r->seq[i], &crc);
-	for (uint32_t i = 0; i < r->n && !ret; i++) {
-		const struct cmx_decisions *d = r->seq[i];
-
-		ret = put(f, d->ids, ids_of(d) * sizeof(*d->ids), &crc);
-		if (!ret)
-			ret = put(f, d->experts, experts_of(d) * sizeof(*d->experts), &crc);
-	}
+	for (uint32_t i = 0; i < r->n && !ret; i++)
+		ret = put_body(f, r->seq[i], &crc);
 	if (!ret && fwrite(&crc, 1, sizeof(crc), f) != sizeof(crc))
 		ret = -EIO;
 	return ret ? cmx_infer_fail(err, ret, "decisions: write failed") : 0;
@@ -155,7 +164,8 @@ static int check_header(const struct record_header *h, struct cmx_infer_err *err
 {
 	const struct header_field fields[] = {
 		{ "version", h->version, RECORD_VERSION, RECORD_VERSION },
-		{ "MoE layer count", h->n_moe, 0, CMX_MAX_LAYERS },
+		{ "MTP flag", h->mtp, 0, 1 },
+		{ "MoE layer count", h->n_moe, h->mtp, CMX_MAX_LAYERS + 1 },
 		{ "expert count", h->n_expert, h->n_moe ? 1 : 0, CMX_MAX_EXPERTS },
 		{ "experts used", h->n_used, h->n_moe ? 1 : 0,
 		  h->n_expert < CMX_MAX_EXPERTS_USED ? h->n_expert : CMX_MAX_EXPERTS_USED },
@@ -176,7 +186,7 @@ static int check_header(const struct record_header *h, struct cmx_infer_err *err
 	return check_fields(fields, sizeof(fields) / sizeof(fields[0]), err);
 }
 
-static int check_sequence(const struct record_sequence *s, struct cmx_infer_err *err)
+static int check_sequence(const struct record_sequence *s, bool mtp, struct cmx_infer_err *err)
 {
 	bool refused = s->end == CMX_END_ERROR && !s->n_output;
 	const struct header_field fields[] = {
@@ -184,6 +194,7 @@ static int check_sequence(const struct record_sequence *s, struct cmx_infer_err 
 		{ "output length", s->n_output, 0, RECORD_MAX_POSITIONS },
 		{ "most output tokens", s->most, s->n_output, RECORD_MAX_POSITIONS },
 		{ "end reason", s->end, CMX_END_LENGTH, CMX_END_ERROR },
+		{ "guess count", s->n_guesses, 0, mtp ? s->n_output : 0 },
 	};
 	int ret = check_fields(fields, sizeof(fields) / sizeof(fields[0]), err);
 
@@ -249,6 +260,7 @@ static int check_choice(const struct cmx_recording *r, const uint16_t *e, uint64
 static int check_values(const struct cmx_recording *r, const struct cmx_decisions *d,
 			struct cmx_infer_err *err)
 {
+	uint64_t guess_entries = cmx_decisions_guess_entries(d, d->n_guesses);
 	int ret = 0;
 
 	/* A prompt that was refused may be so for just this. */
@@ -258,8 +270,16 @@ static int check_values(const struct cmx_recording *r, const struct cmx_decision
 					      "decisions: token %u is %u, must be below %u", i,
 					      d->ids[i], r->vocab);
 	}
+	for (uint32_t i = 0; i < d->n_guesses; i++) {
+		if (d->guesses[i] >= r->vocab)
+			return cmx_infer_fail(err, -EINVAL,
+					      "decisions: guess %u is %u, must be below %u", i,
+					      d->guesses[i], r->vocab);
+	}
 	for (uint64_t i = 0; i < experts_of(d) && !ret; i += r->n_used)
 		ret = check_choice(r, d->experts + i, i, err);
+	for (uint64_t i = 0; i < guess_entries && !ret; i += r->n_used)
+		ret = check_choice(r, d->guess_experts + i, i, err);
 	return ret;
 }
 
@@ -286,7 +306,7 @@ static int read_sequence(struct cmx_recording *r, struct cmx_decisions **out, in
 	int ret = get(fd, &s, sizeof(s), crc, err);
 
 	if (!ret)
-		ret = check_sequence(&s, err);
+		ret = check_sequence(&s, r->mtp, err);
 	if (ret)
 		return ret;
 	d = calloc(1, sizeof(*d));
@@ -294,7 +314,8 @@ static int read_sequence(struct cmx_recording *r, struct cmx_decisions **out, in
 		return cmx_infer_fail(err, -ENOMEM, "no memory for the decisions");
 	*d = (struct cmx_decisions){
 		.n_moe = r->n_moe, .n_used = r->n_used, .n_prompt = s.n_prompt,
-		.n_output = s.n_output, .most = s.most, .end = s.end, .top_k = s.top_k,
+		.n_output = s.n_output, .most = s.most, .end = s.end,
+		.n_guesses = s.n_guesses, .max_guesses = s.n_guesses, .top_k = s.top_k,
 		.temp = s.temp, .top_p = s.top_p, .min_p = s.min_p, .penalty = s.penalty,
 	};
 	*out = d;
@@ -304,17 +325,30 @@ static int read_sequence(struct cmx_recording *r, struct cmx_decisions **out, in
 static int read_body(struct cmx_recording *r, struct cmx_decisions *d, int fd, uint32_t *crc,
 		     struct cmx_infer_err *err)
 {
+	uint64_t entries = cmx_decisions_guess_entries(d, d->n_guesses);
 	int ret;
 
 	d->capacity = cmx_decisions_positions(d);
 	d->ids = malloc((ids_of(d) + 1) * sizeof(*d->ids));
 	d->experts = malloc((experts_of(d) + 1) * sizeof(*d->experts));
-	if (!d->ids || !d->experts)
+	d->guesses = malloc((d->n_guesses + 1ull) * sizeof(*d->guesses));
+	d->guess_experts = malloc((entries + 1) * sizeof(*d->guess_experts));
+	if (!d->ids || !d->experts || !d->guesses || !d->guess_experts)
 		return cmx_infer_fail(err, -ENOMEM, "no memory for the decisions");
 	ret = get(fd, d->ids, ids_of(d) * sizeof(*d->ids), crc, err);
 	if (!ret)
 		ret = get(fd, d->experts, experts_of(d) * sizeof(*d->experts), crc, err);
+	if (!ret)
+		ret = get(fd, d->guesses, d->n_guesses * sizeof(*d->guesses), crc, err);
+	if (!ret)
+		ret = get(fd, d->guess_experts, entries * sizeof(*d->guess_experts), crc, err);
 	return ret ? ret : check_values(r, d, err);
+}
+
+static uint64_t body_size(const struct cmx_decisions *d)
+{
+	return (ids_of(d) + d->n_guesses) * sizeof(uint32_t) +
+	       (experts_of(d) + cmx_decisions_guess_entries(d, d->n_guesses)) * sizeof(uint16_t);
 }
 
 static int read_sequences(struct cmx_recording *r, int fd, uint32_t *crc, struct cmx_infer_err *err)
@@ -331,8 +365,7 @@ static int read_sequences(struct cmx_recording *r, int fd, uint32_t *crc, struct
 	for (uint32_t i = 0; i < r->n && !ret; i++) {
 		ret = read_sequence(r, &r->seq[i], fd, crc, err);
 		if (!ret)
-			size += ids_of(r->seq[i]) * sizeof(uint32_t) +
-				experts_of(r->seq[i]) * sizeof(uint16_t);
+			size += body_size(r->seq[i]);
 	}
 	if (!ret)
 		ret = check_size(size, fd, false, err);
@@ -357,7 +390,7 @@ int cmx_recording_read(struct cmx_recording *r, int fd, struct cmx_infer_err *er
 		.n_moe = h.n_moe, .n_expert = h.n_expert, .n_used = h.n_used, .vocab = h.vocab,
 		.n = h.n, .chunk = h.chunk, .max_batch = h.max_batch, .ctx = h.ctx,
 		.pages = h.pages, .page_shift = h.page_shift, .all_logits = h.all_logits,
-		.absorb = h.absorb, .no_reuse = h.no_reuse,
+		.absorb = h.absorb, .no_reuse = h.no_reuse, .mtp = h.mtp,
 	};
 	ret = read_sequences(r, fd, &crc, err);
 	if (!ret)
@@ -382,11 +415,16 @@ void cmx_recording_free(struct cmx_recording *r)
 int cmx_recording_match(const struct cmx_recording *r, const struct cmx_model_config *c,
 			struct cmx_infer_err *err)
 {
-	if (r->n_moe == cmx_model_n_moe(c) && r->n_expert == c->n_expert &&
+	uint32_t n_moe = cmx_model_n_moe(c) + r->mtp;
+
+	if (r->mtp && !c->n_mtp)
+		return cmx_infer_fail(err, -EINVAL,
+				      "decisions: made with an MTP block, the model has none");
+	if (r->n_moe == n_moe && r->n_expert == c->n_expert &&
 	    r->n_used == c->n_used && r->vocab == c->vocab)
 		return 0;
 	return cmx_infer_fail(err, -EINVAL,
 			      "decisions: made with %u MoE layers, %u of %u experts, %u tokens; the model has %u, %u of %u, %u",
-			      r->n_moe, r->n_used, r->n_expert, r->vocab, cmx_model_n_moe(c),
+			      r->n_moe, r->n_used, r->n_expert, r->vocab, n_moe,
 			      c->n_used, c->n_expert, c->vocab);
 }

@@ -2,16 +2,18 @@
 /*
  * The decisions of a run as a file, which a time-only run replays.
  *
- * Little-endian: 8 bytes "CMXDECIS", then u32 version (3), moe layers, experts,
- * experts used, vocabulary, sequences, tokens of a step, sequences of a step,
- * context, pages, log2 of a page's positions, all logits (0 or 1), absorbed
- * prompts (0 or 1), no reuse of prompts (0 or 1). For each sequence: u32 prompt
- * tokens, output tokens, most output tokens, end reason, top-k; f32 temperature,
- * top-p, min-p, repetition penalty. Then for each sequence: u32 ids of prompt and
- * output; u16 chosen experts [position][moe layer][used] for all positions that
- * went through the layers, prompt + output - 1 (prompt alone without output, none
- * if it was refused), 65535 for those taken from another sequence. Last u32
- * CRC-32C of everything before it.
+ * Little-endian: 8 bytes "CMXDECIS", then u32 version (4), moe layers (the
+ * MTP block's too if it made guesses), experts, experts used, vocabulary,
+ * sequences, tokens of a step, sequences of a step, context, pages, log2 of a
+ * page's positions, and each 0 or 1: all logits, absorbed prompts, no reuse of
+ * prompts, MTP. For each sequence: u32 prompt tokens, output tokens, most output
+ * tokens, end reason, guesses, top-k; f32 temperature, top-p, min-p, repetition
+ * penalty. Then for each sequence: u32 ids of prompt and output; u16 chosen
+ * experts [position][moe layer][used] for all positions that went through the
+ * layers, prompt + output - 1 (prompt alone without output, none if it was
+ * refused), 65535 for those taken from another sequence and for pairs that the
+ * MTP block was not asked for; u32 ids of guesses; u16 their experts [guess][moe
+ * layer of the main model][used]. Last u32 CRC-32C of everything before it.
  */
 #ifndef CMX_RECORDING_H
 #define CMX_RECORDING_H
@@ -37,6 +39,7 @@ struct cmx_recording {
 	uint32_t all_logits;
 	uint32_t absorb;
 	uint32_t no_reuse;
+	uint32_t mtp;
 	struct cmx_decisions **seq;
 };
 
