@@ -164,7 +164,8 @@ static int check_options(const struct cmx_forward *f, struct cmx_infer_err *err)
 static void set_limits(struct cmx_forward *f)
 {
 	const struct cmx_forward_options *o = &f->opt;
-	uint32_t chosen = o->seqs * (1 + o->drafts), window = o->window ? o->window : CMX_KEY_WINDOW;
+	uint32_t chosen = o->seqs * (1 + o->drafts);
+	uint32_t window = o->window ? o->window : CMX_KEY_WINDOW;
 
 	f->max = (struct cmx_step_limits){
 		.rows = o->rows, .parts = o->seqs, .samples = chosen,
