@@ -17,7 +17,8 @@
 #define HEADS		3u
 #define MAX_DIM		80u
 
-static float q[64 * HEADS * MAX_DIM], kv[MAX_KEYS * HEADS * 2 * MAX_DIM];
+static float q[64 * HEADS * MAX_DIM];
+static float kv[HEADS * MAX_KEYS * MAX_DIM], values[HEADS * MAX_KEYS * (MAX_DIM + 3)];
 static float latent[MAX_KEYS * MAX_DIM], out[3][64 * HEADS * MAX_DIM];
 static float state[64 * HEADS * 2];
 static struct cmx_row rows[64];
@@ -80,9 +81,9 @@ static void set_rows(struct cmx_row *r, uint32_t pos, uint32_t n, uint32_t keys)
 static struct cmx_k_attention plain(uint32_t tokens, uint32_t dim)
 {
 	return (struct cmx_k_attention){
-		.rows = rows, .q = q, .kv = kv, .latent = latent, .out = out[0], .state = state,
-		.end = UINT32_MAX, .nope = dim, .rope = dim / 2 + 1, .dv = dim + 3, .kv_lora = 5,
-		.heads = HEADS, .tokens = tokens, .scale = 0.7f,
+		.rows = rows, .q = q, .keys = kv, .values = values, .latent = latent,
+		.out = out[0], .state = state, .window = MAX_KEYS, .end = UINT32_MAX,
+		.nope = dim, .rope = dim / 2 + 1, .dv = dim + 3, .kv_lora = 5, .heads = HEADS, .tokens = tokens, .scale = 0.7f,
 	};
 }
 
@@ -91,27 +92,34 @@ static size_t out_floats(const struct cmx_k_attention *a)
 	return (size_t)a->tokens * a->heads * a->dv;
 }
 
+static void fill_keys(void)
+{
+	fill(kv, sizeof(kv) / sizeof(*kv));
+	fill(values, sizeof(values) / sizeof(*values));
+	fill(latent, sizeof(latent) / sizeof(*latent));
+}
+
 /* Largest difference of one token's output from what it should be. */
 static double plain_error(const struct cmx_k_attention *a, uint32_t token, uint32_t keys)
 {
-	uint32_t width = a->nope + a->dv, row = a->kv_lora + a->rope, n = a->rows[token].pos + 1;
+	uint32_t row = a->kv_lora + a->rope, n = a->rows[token].pos + 1;
 	static double score[MAX_KEYS];
 	double worst = 0;
 
 	for (uint32_t h = 0; h < a->heads; h++) {
 		const float *x = a->q + ((size_t)token * a->heads + h) * (a->nope + a->rope);
-		const float *k = a->kv + ((size_t)keys * a->heads + h) * width;
+		const float *k = a->keys + ((size_t)h * a->window + keys) * a->nope;
+		const float *v = a->values + ((size_t)h * a->window + keys) * a->dv;
 
 		for (uint32_t s = 0; s < n; s++)
 			score[s] = (double)a->scale *
-				   (dot(x, k + (size_t)s * a->heads * width, a->nope) +
+				   (dot(x, k + (size_t)s * a->nope, a->nope) +
 				    dot(x + a->nope, a->latent + (size_t)(keys + s) * row +
 					a->kv_lora, a->rope));
 		for (uint32_t c = 0; c < a->dv; c++) {
-			double want = blend(score, k + a->nope + c, (size_t)a->heads * width, n);
+			size_t at = ((size_t)token * a->heads + h) * a->dv + c;
 
-			worst = fmax(worst, fabs(want - a->out[((size_t)token * a->heads + h) *
-							       a->dv + c]));
+			worst = fmax(worst, fabs(blend(score, v + c, a->dv, n) - a->out[at]));
 		}
 	}
 	return worst;
@@ -127,8 +135,7 @@ TEST(plain_form_against_double)
 		uint32_t n = ends[i] < 3 ? 1 : 3;
 
 		fill(q, 4 * HEADS * MAX_DIM * 2);
-		fill(kv, (ends[i] + 2) * HEADS * 2 * MAX_DIM);
-		fill(latent, (ends[i] + 2) * MAX_DIM);
+		fill_keys();
 		a.tokens = n + 1;
 		set_rows(rows, ends[i] - n, n, 0);
 		set_rows(rows + n, 1, 1, ends[i]);
@@ -164,8 +171,7 @@ TEST(plain_form_on_every_grid)
 	const struct cmx_k_attention a = plain(35, 20);
 
 	fill(q, 35 * HEADS * MAX_DIM);
-	fill(kv, 200 * HEADS * 2 * MAX_DIM);
-	fill(latent, 200 * MAX_DIM);
+	fill_keys();
 	set_rows(rows, 100, 30, 0);
 	set_rows(rows + 30, 60, 5, 130);
 	same_on_every_grid(_metadata, CMX_NPU_ATTENTION, &a, out_floats(&a));
@@ -179,8 +185,7 @@ TEST(bug10_bits_of_a_token_do_not_depend_on_the_chunk)
 		size_t n = (size_t)HEADS * a.dv;
 
 		fill(q, 40 * HEADS * MAX_DIM);
-		fill(kv, 200 * HEADS * 2 * MAX_DIM);
-		fill(latent, 200 * MAX_DIM);
+		fill_keys();
 		set_rows(rows, first, 40, 0);
 		for (int isa = 0; isa < CMX_ISA_COUNT; isa++) {
 			if (!cmx_npu_kernels(isa))
@@ -204,12 +209,11 @@ TEST(windows_do_not_change_bits)
 {
 	for (uint32_t window = CMX_KEY_TILE; window <= 4 * CMX_KEY_TILE; window += CMX_KEY_TILE) {
 		struct cmx_k_attention a = plain(50, 21);
-		size_t n = out_floats(&a), key = (size_t)HEADS * (a.nope + a.dv);
+		size_t n = out_floats(&a);
 		uint32_t end = 500, pos = end - 50;
 
 		fill(q, 50 * HEADS * MAX_DIM);
-		fill(kv, end * HEADS * 2 * MAX_DIM);
-		fill(latent, end * MAX_DIM);
+		fill_keys();
 		set_rows(rows, pos, 50, 0);
 		run(CMX_ISA_SCALAR, CMX_NPU_ATTENTION, &a, 2);
 		memcpy(out[1], out[0], n * sizeof(float));
@@ -225,7 +229,8 @@ TEST(windows_do_not_change_bits)
 			a.q += (size_t)skip * HEADS * (a.nope + a.rope);
 			a.out += (size_t)skip * HEADS * a.dv;
 			a.state += (size_t)skip * HEADS * 2;
-			a.kv += first * key;
+			a.keys += first * a.nope;
+			a.values += first * a.dv;
 			a.latent += (size_t)first * (a.kv_lora + a.rope);
 			run(CMX_ISA_SCALAR, CMX_NPU_ATTENTION, &a, 2);
 		}
@@ -237,28 +242,26 @@ TEST(windows_do_not_change_bits)
 TEST(bug26_what_a_token_does_not_see_does_not_matter)
 {
 	struct cmx_k_attention a = plain(20, 21);
-	size_t n = out_floats(&a), key = (size_t)HEADS * (a.nope + a.dv);
+	size_t n = out_floats(&a);
 
 	fill(q, 20 * HEADS * MAX_DIM);
-	fill(kv, 200 * HEADS * 2 * MAX_DIM);
-	fill(latent, 200 * MAX_DIM);
+	fill_keys();
 	set_rows(rows, 70, 20, 0);
-	run(CMX_ISA_SCALAR, CMX_NPU_ATTENTION, &a, 1);
-	memcpy(out[1], out[0], n * sizeof(float));
 	for (int isa = 0; isa < CMX_ISA_COUNT; isa++) {
 		if (!cmx_npu_kernels(isa))
 			continue;
-		a.tokens = 20;
 		run(isa, CMX_NPU_ATTENTION, &a, 1);
 		memcpy(out[1], out[0], n * sizeof(float));
 		/* The last token sees position 89; those before it do not. */
-		poison(kv + 89 * key, 20 * key);
+		for (uint32_t h = 0; h < HEADS; h++) {
+			poison(kv + ((size_t)h * MAX_KEYS + 89) * a.nope, 20 * a.nope);
+			poison(values + ((size_t)h * MAX_KEYS + 89) * a.dv, 20 * a.dv);
+		}
 		poison(latent + (size_t)89 * (a.kv_lora + a.rope), 20 * (a.kv_lora + a.rope));
 		run(isa, CMX_NPU_ATTENTION, &a, 1);
 		EXPECT_EQ(0, memcmp(out[0], out[1], 19 * HEADS * a.dv * sizeof(float)));
 		EXPECT_TRUE(isnan(out[0][19 * HEADS * a.dv]));
-		fill(kv + 89 * key, 20 * key);
-		fill(latent + (size_t)89 * (a.kv_lora + a.rope), 20 * (a.kv_lora + a.rope));
+		fill_keys();
 	}
 }
 

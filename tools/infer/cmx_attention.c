@@ -80,16 +80,16 @@ static void pass_latent(struct cmx_pass *p)
 	cmx_pass_launch(p, CMX_NPU_KV_STORE, &store, "kv store", 0);
 }
 
-/* Keys or values of a window for all heads, at @out of each head's row. */
+/* Keys or values of a window, one head after the other. */
 static void pass_expand(struct cmx_pass *p, const struct expansion *e, uint32_t width,
 			uint32_t keys, float *out, const char *label)
 {
 	const struct cmx_model_config *c = &p->f->m->cfg;
-	uint32_t head = c->nope + c->v_dim;
 	const struct cmx_k_matmul a = {
 		.w = e->w, .w_head = e->w_head, .type = e->type, .transposed = e->by_latent,
 		.x = p->f->latent, .x_stride = cmx_model_kv_row(c), .out = out,
-		.out_stride = c->n_head * head, .out_head = head, .rows = width, .k = c->kv_lora,
+		.out_stride = width, .out_head = p->f->max.window * width, .rows = width,
+		.k = c->kv_lora,
 		.heads = c->n_head, .tokens = keys,
 	};
 
@@ -117,17 +117,18 @@ static void pass_window(struct cmx_pass *p, const struct cmx_window *w)
 	uint64_t head = (uint64_t)w->row * c->n_head;
 	const struct cmx_k_attention a = {
 		.rows = p->step->at.rows + w->row, .q = f->q + head * cmx_model_qk(c),
-		.kv = f->expanded, .latent = f->latent, .out = f->heads + head * c->v_dim,
+		.keys = f->keys, .values = f->values, .latent = f->latent,
+		.out = f->heads + head * c->v_dim,
 		.state = f->state ? f->state + 2 * head : NULL,
 		.pairs = w->work.pairs, .key_rows = w->work.rows,
 		.first = w->first, .end = w->end, .nope = c->nope, .rope = c->rope,
 		.dv = c->v_dim, .kv_lora = c->kv_lora, .heads = c->n_head, .tokens = w->rows,
-		.scale = f->scale,
+		.window = f->max.window, .scale = f->scale,
 	};
 
 	pass_gather(p, w);
-	pass_expand(p, &k, c->nope, w->keys, f->expanded, "expand keys");
-	pass_expand(p, &v, c->v_dim, w->keys, f->expanded + c->nope, "expand values");
+	pass_expand(p, &k, c->nope, w->keys, f->keys, "expand keys");
+	pass_expand(p, &v, c->v_dim, w->keys, f->values, "expand values");
 	cmx_pass_launch(p, CMX_NPU_ATTENTION, &a, "attention", 0);
 }
 

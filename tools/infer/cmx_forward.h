@@ -54,7 +54,8 @@ struct cmx_forward {
 	float *hidden;			/* [row][hidden] after the final norm, if opt.hidden */
 	float *q_a, *q, *kv;
 	float *latent;			/* gathered cache rows, [window][kv row] */
-	float *expanded;		/* keys and values, [window][head][nope + v] */
+	float *keys;			/* expanded, [head][window][nope] */
+	float *values;			/* [head][window][v] */
 	float *state;			/* of softmaxes between windows, [row][head][2] */
 	float *q_latent, *o_latent;	/* [absorbed row][head][kv_lora] */
 	float *heads;			/* [row][head][v] */

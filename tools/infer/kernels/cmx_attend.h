@@ -15,19 +15,27 @@
 
 #define attend_inline static inline __attribute__((always_inline))
 
-/* Dimensions of the keys that are turned into columns at a time. */
+/* Dimensions of the keys that are turned into columns at a time, and of the values. */
 #define ATTEND_DIMS	64u
-/* Queries and sets of lanes that are summed at a time: as many as there are registers for. */
-#if CMX_LEVEL > CMX_LEVEL_AVX2
-#define ATTEND_ROWS	4u
-#define ATTEND_SETS	4u
+/* Queries that are summed at a time: as many as there are registers for. */
+#ifdef __AVX2__
+#define ATTEND_ROWS	6u
 #else
 #define ATTEND_ROWS	2u
-#define ATTEND_SETS	2u
 #endif
 
+/* Sums live in registers only if no loop over them is left; see that it stays so. */
+#if !CMX_LEVEL || defined(__SANITIZE_ADDRESS__)
+#define ATTEND_UNROLL
+#else
+#define ATTEND_UNROLL _Pragma("GCC unroll 8")
+#endif
+
+#define for_each_row(r, n) ATTEND_UNROLL for (uint32_t r = 0; r < (n); r++)
+
+/* Heads of a tile are queries, too. */
 #define ATTEND_QUERIES	CMX_QUERY_TILE
-_Static_assert(CMX_HEAD_TILE <= ATTEND_QUERIES, "heads of a tile are queries");
+_Static_assert(ATTEND_QUERIES / CMX_HEAD_TILE, "a tile of heads has room");
 
 struct key_tile {
 	const float *k1[CMX_KEY_TILE];	/* a key is k1 and k2 side by side */
@@ -60,61 +68,101 @@ struct attend_work {
 	float shrink[ATTEND_QUERIES];
 	uint32_t n;
 	float score[ATTEND_QUERIES][CMX_KEY_TILE];
-	float column[ATTEND_DIMS][CMX_KEY_TILE];
+	/* Keys or values side by side; rows far apart would share few places in a cache. */
+	union {
+		float column[ATTEND_DIMS][CMX_KEY_TILE];
+		float value[CMX_KEY_TILE][ATTEND_DIMS];
+	};
 };
+
+typedef float four __attribute__((vector_size(16), aligned(4)));
+
+/* Four dimensions of four keys, from rows to columns. */
+attend_inline void turn_four(const float *const *key, uint32_t d, float *out)
+{
+	four a = *(const four *)(key[0] + d), b = *(const four *)(key[1] + d);
+	four c = *(const four *)(key[2] + d), e = *(const four *)(key[3] + d);
+	four ab = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+	four ce = __builtin_shufflevector(c, e, 0, 4, 1, 5);
+	four ab2 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+	four ce2 = __builtin_shufflevector(c, e, 2, 6, 3, 7);
+
+	*(four *)out = __builtin_shufflevector(ab, ce, 0, 1, 4, 5);
+	*(four *)(out + CMX_KEY_TILE) = __builtin_shufflevector(ab, ce, 2, 3, 6, 7);
+	*(four *)(out + 2 * CMX_KEY_TILE) = __builtin_shufflevector(ab2, ce2, 0, 1, 4, 5);
+	*(four *)(out + 3 * CMX_KEY_TILE) = __builtin_shufflevector(ab2, ce2, 2, 3, 6, 7);
+}
 
 /* Lanes past the last key are zero: what stands there in memory must not matter. */
 static inline void turn_keys(const float *const *key, uint32_t n, uint32_t d, uint32_t dims,
 			     struct attend_work *w)
 {
-	for (uint32_t s = 0; s < n; s++) {
-		const float *k = key[s] + d;
+	uint32_t s = 0;
 
-		for (uint32_t i = 0; i < dims; i++)
-			w->column[i][s] = k[i];
+	for (; s + 4 <= n; s += 4) {
+		uint32_t i = 0;
+
+		for (; i + 4 <= dims; i += 4)
+			turn_four(key + s, d + i, w->column[i] + s);
+		for (; i < dims; i++) {
+			for (uint32_t j = s; j < s + 4; j++)
+				w->column[i][j] = key[j][d + i];
+		}
 	}
-	for (uint32_t s = n; s < CMX_KEY_TILE; s++) {
+	for (; s < CMX_KEY_TILE; s++) {
 		for (uint32_t i = 0; i < dims; i++)
-			w->column[i][s] = 0;
+			w->column[i][s] = s < n ? key[s][d + i] : 0;
 	}
 }
 
 attend_inline void score_queries(struct attend_work *w, uint32_t first, uint32_t rows, uint32_t d,
 				 uint32_t dims)
 {
-	for (uint32_t at = 0; at < CMX_KEY_TILE; at += ATTEND_SETS * CMX_LANES) {
-		struct lanes acc[ATTEND_ROWS][ATTEND_SETS];
+	float (*score)[CMX_KEY_TILE] = w->score + first;
+	const float *q[ATTEND_ROWS];
 
-		for (uint32_t r = 0; r < rows; r++)
-			for (uint32_t j = 0; j < ATTEND_SETS; j++)
-				acc[r][j] = lanes_load(w->score[first + r] + at + j * CMX_LANES);
-		for (uint32_t i = 0; i < dims; i++) {
-			for (uint32_t j = 0; j < ATTEND_SETS; j++) {
-				struct lanes k = lanes_load(w->column[i] + at + j * CMX_LANES);
+	for_each_row(r, rows)
+		q[r] = w->part[first + r] + d;
+	for (size_t at = 0; at < CMX_KEY_TILE; at += CMX_LANES) {
+		struct lanes acc[ATTEND_ROWS];
 
-				for (uint32_t r = 0; r < rows; r++)
-					acc[r][j] = attend_fma(k, w->part[first + r][d + i],
-							       acc[r][j]);
-			}
+		for_each_row(r, rows)
+			acc[r] = lanes_load(score[r] + at);
+		for (size_t i = 0; i < dims; i++) {
+			struct lanes k = lanes_load(w->column[i] + at);
+
+			for_each_row(r, rows)
+				acc[r] = attend_fma(k, q[r][i], acc[r]);
 		}
-		for (uint32_t r = 0; r < rows; r++)
-			for (uint32_t j = 0; j < ATTEND_SETS; j++)
-				lanes_store(w->score[first + r] + at + j * CMX_LANES, acc[r][j]);
+		for_each_row(r, rows)
+			lanes_store(score[r] + at, acc[r]);
 	}
 }
+
+/* Calls for up to ATTEND_ROWS queries, each number of them with code of its own. */
+#define FOR_QUERIES(n, call) do { \
+	uint32_t first = 0; \
+	\
+	for (; first + ATTEND_ROWS <= (n); first += ATTEND_ROWS) \
+		call(ATTEND_ROWS); \
+	ATTEND_UNROLL \
+	for (uint32_t rest = 1; rest < ATTEND_ROWS; rest++) { \
+		if ((n) - first == rest) \
+			call(rest); \
+	} \
+} while (0)
 
 /* Adds the products of one part of queries and keys to the scores. */
 static inline void add_scores(struct attend_work *w, const float *const *key, uint32_t n,
 			      uint32_t dim)
 {
 	for (uint32_t d = 0; d < dim; d += ATTEND_DIMS) {
-		uint32_t dims = dim - d < ATTEND_DIMS ? dim - d : ATTEND_DIMS, i = 0;
+		uint32_t dims = dim - d < ATTEND_DIMS ? dim - d : ATTEND_DIMS;
 
 		turn_keys(key, n, d, dims, w);
-		for (; i + ATTEND_ROWS <= w->n; i += ATTEND_ROWS)
-			score_queries(w, i, ATTEND_ROWS, d, dims);
-		for (; i < w->n; i++)
-			score_queries(w, i, 1, d, dims);
+#define SCORE(rows)	score_queries(w, first, rows, d, dims)
+		FOR_QUERIES(w->n, SCORE);
+#undef SCORE
 	}
 }
 
@@ -153,73 +201,76 @@ static inline float softmax_tile(struct query *q, float *score, uint32_t n, floa
 	return shrink[0];
 }
 
-/* Keys [s, end) of the tile for values from @c on; the last lanes may be cut short. */
-attend_inline void sum_values(const struct key_tile *t, const struct attend_work *w,
-			      uint32_t first, uint32_t rows, uint32_t c, uint32_t s, uint32_t end,
-			      struct lanes (*acc)[ATTEND_SETS], uint32_t sets)
+/* Keys [s, end) of the tile for the values from @c on in the work's part of them. */
+attend_inline void sum_values(const struct attend_work *w, uint32_t first, uint32_t rows,
+			      uint32_t c, uint32_t s, uint32_t end, struct lanes *acc)
 {
-	for (; s < end; s++) {
-		for (uint32_t j = 0; j < sets; j++) {
-			uint32_t at = c + j * CMX_LANES;
-			struct lanes v = lanes_load_to(t->v[s] + at, t->dv - at, 0);
+	const float (*score)[CMX_KEY_TILE] = w->score + first;
 
-			for (uint32_t r = 0; r < rows; r++)
-				acc[r][j] = attend_fma(v, w->score[first + r][s], acc[r][j]);
-		}
+	for (size_t i = s; i < end; i++) {
+		struct lanes v = lanes_load(w->value[i] + c);
+
+		for_each_row(r, rows)
+			acc[r] = attend_fma(v, score[r][i], acc[r]);
 	}
 }
 
 /*
- * Values [c, c + sets of lanes) of some queries. The keys that all of them see
- * go together, then the rest one query at a time: an unseen value must not even
- * be multiplied by zero.
+ * Values [d + c, d + c + @left) of some queries, at most as many as there are
+ * lanes. The keys that all of them see go together, then the rest one query at a
+ * time: an unseen value must not even be multiplied by zero.
  */
 attend_inline void value_columns(const struct key_tile *t, struct attend_work *w, uint32_t first,
-				 uint32_t rows, uint32_t c, uint32_t sets)
+				 uint32_t rows, uint32_t d, uint32_t c, uint32_t left)
 {
-	struct lanes acc[ATTEND_ROWS][ATTEND_SETS];
+	struct lanes acc[ATTEND_ROWS];
 	uint32_t shared = CMX_KEY_TILE;
 
-	for (uint32_t r = 0; r < rows; r++) {
+	for_each_row(r, rows) {
 		uint32_t n = keys_of(t, w->q[first + r]);
 
 		shared = n < shared ? n : shared;
-		for (uint32_t j = 0; j < sets; j++) {
-			uint32_t at = c + j * CMX_LANES;
-
-			acc[r][j] = lanes_set(0);
-			if (t->first)
-				acc[r][j] = lanes_mul(lanes_load_to(w->q[first + r]->out + at,
-								    t->dv - at, 0),
-						      lanes_set(w->shrink[first + r]));
-		}
+		acc[r] = lanes_set(0);
+		if (t->first)
+			acc[r] = lanes_mul(lanes_load_to(w->q[first + r]->out + d + c, left, 0),
+					   lanes_set(w->shrink[first + r]));
 	}
-	sum_values(t, w, first, rows, c, 0, shared, acc, sets);
-	for (uint32_t r = 0; r < rows; r++) {
-		sum_values(t, w, first + r, 1, c, shared, keys_of(t, w->q[first + r]), acc + r,
-			   sets);
-		for (uint32_t j = 0; j < sets; j++)
-			lanes_store_to(w->q[first + r]->out + c + j * CMX_LANES,
-				       t->dv - c - j * CMX_LANES, acc[r][j]);
+	sum_values(w, first, rows, c, 0, shared, acc);
+	for_each_row(r, rows) {
+		sum_values(w, first + r, 1, c, shared, keys_of(t, w->q[first + r]), acc + r);
+		lanes_store_to(w->q[first + r]->out + d + c, left, acc[r]);
 	}
 }
 
-attend_inline void add_values(const struct key_tile *t, struct attend_work *w, uint32_t first,
-			      uint32_t rows)
+/* Lanes past the last value are zero. */
+static inline void take_values(const struct key_tile *t, uint32_t d, uint32_t dims,
+			       struct attend_work *w)
 {
-	uint32_t c = 0;
+	for (uint32_t s = 0; s < t->n; s++) {
+		for (uint32_t c = 0; c < dims; c += CMX_LANES)
+			lanes_store(w->value[s] + c,
+				    lanes_load_to(t->v[s] + d + c, dims - c, 0));
+	}
+}
 
-	for (; c + ATTEND_SETS * CMX_LANES <= t->dv; c += ATTEND_SETS * CMX_LANES)
-		value_columns(t, w, first, rows, c, ATTEND_SETS);
-	for (; c < t->dv; c += CMX_LANES)
-		value_columns(t, w, first, rows, c, 1);
+static inline void add_values(const struct key_tile *t, struct attend_work *w)
+{
+	for (uint32_t d = 0; d < t->dv; d += ATTEND_DIMS) {
+		uint32_t dims = t->dv - d < ATTEND_DIMS ? t->dv - d : ATTEND_DIMS;
+
+		take_values(t, d, dims, w);
+		for (uint32_t c = 0; c < dims; c += CMX_LANES) {
+#define SUM(rows)	value_columns(t, w, first, rows, d, c, dims - c)
+			FOR_QUERIES(w->n, SUM);
+#undef SUM
+		}
+	}
 }
 
 /* Takes the keys of a tile into the queries that see any of them. */
 static inline void attend_tile(const struct key_tile *t, struct query *q, uint32_t n)
 {
 	struct attend_work w;
-	uint32_t i = 0;
 
 	w.n = 0;
 	for (uint32_t j = 0; j < n; j++) {
@@ -235,10 +286,7 @@ static inline void attend_tile(const struct key_tile *t, struct query *q, uint32
 	add_scores(&w, t->k2, t->n, t->d2);
 	for (uint32_t j = 0; j < w.n; j++)
 		w.shrink[j] = softmax_tile(w.q[j], w.score[j], keys_of(t, w.q[j]), t->scale);
-	for (; i + ATTEND_ROWS <= w.n; i += ATTEND_ROWS)
-		add_values(t, &w, i, ATTEND_ROWS);
-	for (; i < w.n; i++)
-		add_values(t, &w, i, 1);
+	add_values(t, &w);
 }
 
 static inline void attend_divide(const struct query *q, uint32_t dv)

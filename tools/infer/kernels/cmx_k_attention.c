@@ -6,14 +6,13 @@
 static void take_keys(const struct cmx_k_attention *a, uint32_t head, uint32_t row,
 		      struct key_tile *t)
 {
-	uint32_t width = a->nope + a->dv, latent = a->kv_lora + a->rope;
+	uint32_t latent = a->kv_lora + a->rope;
+	size_t first = (size_t)head * a->window + row;
 
 	for (uint32_t i = 0; i < t->n; i++) {
-		size_t key = (size_t)row + i;
-
-		t->k1[i] = a->kv + (key * a->heads + head) * width;
-		t->k2[i] = a->latent + key * latent + a->kv_lora;
-		t->v[i] = t->k1[i] + a->nope;
+		t->k1[i] = a->keys + (first + i) * a->nope;
+		t->k2[i] = a->latent + ((size_t)row + i) * latent + a->kv_lora;
+		t->v[i] = a->values + (first + i) * a->dv;
 	}
 }
 

@@ -20,8 +20,8 @@
 /* Positions that the online softmax of attention takes at a time. */
 #define CMX_KEY_TILE	64u
 /* Tokens, or heads of one token, that share a pass over the keys in one unit of work. */
-#define CMX_QUERY_TILE	16u
-#define CMX_HEAD_TILE	8u
+#define CMX_QUERY_TILE	48u
+#define CMX_HEAD_TILE	16u
 
 /* One token of a step. */
 struct cmx_row {
@@ -187,16 +187,17 @@ struct cmx_k_kv_gather {
 };
 
 /*
- * Causal attention in its plain form. The key of a head is the head's part of
- * kv and the rotated key, shared by all heads, at the end of the latent row.
+ * Causal attention in its plain form. The key of a head is what keys has for it
+ * and the rotated key, shared by all heads, at the end of the latent row.
  * Of each token's keys those at positions [first, end) are here; others come
  * in other launches, in order, which leave top and sum of the softmax in state.
  */
 struct cmx_k_attention {
 	const struct cmx_row *rows;
 	const float *q;		/* [token][head][nope + rope] */
-	const float *kv;	/* [key][head][nope + dv] */
-	const float *latent;	/* [key][kv_lora + rope] */
+	const float *keys;	/* [head][window][nope] */
+	const float *values;	/* [head][window][dv] */
+	const float *latent;	/* [window][kv_lora + rope] */
 	float *out;		/* [token][head][dv] */
 	float *state;		/* [token][head][2] */
 	uint64_t pairs;		/* of a token and a key, for the cost */
@@ -206,8 +207,8 @@ struct cmx_k_attention {
 	uint32_t nope, rope, dv, kv_lora;
 	uint32_t heads;
 	uint32_t tokens;
+	uint32_t window;
 	float scale;
-	uint32_t pad;
 };
 
 /* Causal attention on the latent cache: its rows are keys and values of all heads. */
