@@ -290,32 +290,25 @@ static int load(struct session *s)
 	return ret;
 }
 
-static struct cmx_job *job_of(struct session *s, const struct cmx_sequence *seq)
-{
-	uint32_t number = 0;
-
-	while (s->jobs.job[number].seq != seq)
-		number++;
-	return &s->jobs.job[number];
-}
-
 /* All jobs' logits stand in the order of the jobs, whichever comes first. */
 static int write_logits(void *arg, const struct cmx_sequence *seq, uint32_t pos, uint32_t n,
 			const float *logits, struct cmx_infer_err *err)
 {
-	struct session *s = arg;
+	const struct cmx_job *j = arg;
+	struct session *s = j->owner;
 	uint32_t vocab = s->model.cfg.vocab;
 	size_t count = (size_t)n * vocab;
 	FILE *f = s->out.logits.f;
 
+	(void)seq;
 	for (size_t i = 0; i < count; i++) {
 		if (!isfinite(logits[i]))
 			return cmx_infer_fail(err, -EDOM,
 					      "logit %zu of prompt position %zu is not finite",
 					      i % vocab, pos + i / vocab);
 	}
-	if (s->batch && fseeko(f, (off_t)((job_of(s, seq)->first_logits + pos) * vocab *
-					  sizeof(*logits)), SEEK_SET))
+	if (s->batch && fseeko(f, (off_t)((j->first_logits + pos) * vocab * sizeof(*logits)),
+			       SEEK_SET))
 		return cmx_infer_fail(err, -errno, "%s: of a batch, to a file only: %s",
 				      s->opt.logits, strerror(errno));
 	if (fwrite(logits, sizeof(*logits), count, f) == count)
@@ -325,10 +318,11 @@ static int write_logits(void *arg, const struct cmx_sequence *seq, uint32_t pos,
 
 static enum cmx_end_reason take_token(void *arg, const struct cmx_sequence *seq, uint32_t id)
 {
-	struct session *s = arg;
-	struct cmx_job *j = job_of(s, seq);
+	struct cmx_job *j = arg;
+	struct session *s = j->owner;
 	bool stop = cmx_detokenizer_put(&j->out, id);
 
+	(void)seq;
 	s->tokens++;
 	if (!j->collect && !s->broken)
 		s->broken = flush_stdout(s);
@@ -347,9 +341,10 @@ static int submit(struct session *s)
 		const struct cmx_request r = {
 			.ids = j->ids, .n_prompt = j->n_prompt, .n = j->n, .replay = j->replay,
 			.sampling = j->sampling, .token = take_token,
-			.logits = s->out.logits.f ? write_logits : NULL, .arg = s,
+			.logits = s->out.logits.f ? write_logits : NULL, .arg = j,
 		};
 
+		j->owner = s;
 		j->first_logits = rows;
 		if (j->failed)
 			continue;

@@ -29,6 +29,7 @@ struct cmx_job {
 	char *collected;
 	size_t n_collected;
 	struct cmx_sequence *seq;
+	void *owner;		/* for who runs it */
 	uint64_t first_logits;	/* rows of logits of the jobs before */
 };
 
