@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The SIMD levels against the scalar one, bit for bit: odd sizes, tails,
- * denormals, infinities, NaN. And: neither the grid nor the batch changes bits.
+ * The SIMD levels against the scalar one on odd sizes, tails, denormals, infinities
+ * and NaN: products within PRODUCT_ULP, all else bit for bit. And: neither the grid
+ * nor the batch changes bits.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,11 +12,19 @@
 
 #include "cmx_tinymoe.h"
 #include "kernels/cmx_npu.h"
+#include "kernels/cmx_panel.h"
 
-#define MAX_FLOATS (1u << 16)
+#define MAX_FLOATS (1u << 17)
+
+/*
+ * Levels with FMA round a step once, the others twice. Apart they are at most so many ulp of
+ * the sum of the products' magnitudes.
+ */
+#define PRODUCT_ULP 4
 
 static float x[MAX_FLOATS], w_f32[MAX_FLOATS], res[MAX_FLOATS];
 static uint8_t weights[MAX_FLOATS * 4];
+static uint8_t packed[MAX_FLOATS * 4];
 static float out[CMX_ISA_COUNT][MAX_FLOATS];
 static uint64_t rng = 1;
 
@@ -33,7 +42,7 @@ static float uniform(void)
 /* Mostly plain numbers; with @odd also zeros, denormals and other extremes. */
 static void fill(float *p, uint32_t n, int odd)
 {
-	static const float extremes[] = { 0.0f, -0.0f, 1e-42f, -3e-39f, 1e30f, -1e30f };
+	static const float extremes[] = { 0.0f, -0.0f, 1e-42f, -3e-39f, 1e18f, -1e18f };
 
 	for (uint32_t i = 0; i < n; i++) {
 		p[i] = uniform();
@@ -81,6 +90,9 @@ static void fill_weights(uint32_t type, uint32_t n, int odd)
 	for (uint32_t i = 0; i < n; i++) {
 		uint16_t h = random_half(odd);
 
+		/* Sums of their products must stay finite: beyond, levels differ. */
+		if (type == CMX_TENSOR_BF16)
+			h &= 0xbfff;
 		memcpy(weights + i * 2, &h, 2);
 	}
 }
@@ -128,20 +140,109 @@ static const uint32_t types[] = { CMX_TENSOR_F32, CMX_TENSOR_F16, CMX_TENSOR_BF1
 
 #define N_TYPES (sizeof(types) / sizeof(types[0]))
 
+/* @n matrices of @rows rows from weights[] to packed[]. */
+static void pack(uint32_t type, uint32_t n, uint32_t rows, uint32_t k)
+{
+	const uint8_t *from = weights;
+	uint8_t *to = packed;
+
+	for (; n; n--) {
+		for (uint32_t r = 0; r < rows; r += CMX_PANEL) {
+			uint32_t some = rows - r < CMX_PANEL ? rows - r : CMX_PANEL;
+
+			cmx_panel_pack(type, k, from, some, to);
+			from += cmx_tensor_bytes(type, (uint64_t)some * k);
+			to += cmx_panel_bytes(type, k);
+		}
+	}
+}
+
+/* weights[] as numbers to w_f32[], by the kernel that looks rows up. */
+static void restore(uint32_t type, uint32_t rows, uint32_t k)
+{
+	for (uint32_t r = 0; r < rows; r++) {
+		const struct cmx_k_embed e = {
+			.ids = &r, .table = weights, .out = w_f32 + r * k, .type = type,
+			.hidden = k, .vocab = rows, .tokens = 1,
+		};
+
+		cmx_npu_kernels(CMX_ISA_SCALAR)[CMX_NPU_EMBED].fn(&e, 0, 1);
+	}
+}
+
+/* The same number, where it is one, within @slack; any NaN for any other. */
+static int near(const float *a, const float *b, const double *slack, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (memcmp(&a[i], &b[i], sizeof(*a)) && !(isnan(a[i]) && isnan(b[i])) &&
+		    !(fabs((double)a[i] - b[i]) <= slack[i])) {
+			fprintf(stderr, "element %u: %a and %a, slack %g\n", i, (double)a[i],
+				(double)b[i], slack[i]);
+			return 0;
+		}
+	}
+	return 1;
+}
+
+/* How far apart levels may be, per output; w_f32 has the weights. */
+static void find_slack(const struct cmx_k_matmul *a, double *slack)
+{
+	for (uint32_t i = 0; i < a->tokens * a->heads * a->rows; i++) {
+		uint32_t t = i / a->rows / a->heads, h = i / a->rows % a->heads, r = i % a->rows;
+		const float *v = a->x + t * a->x_stride + h * a->x_head;
+		uint32_t at = t * a->out_stride + h * a->out_head + r;
+		double mag = a->res ? fabs((double)a->res[at]) : 0;
+
+		for (uint32_t k = 0; k < a->k; k++) {
+			uint32_t row = a->transposed ? h * a->k + k : h * a->rows + r;
+			uint32_t at_k = a->transposed ? row * a->rows + r : row * a->k + k;
+
+			mag += fabs((double)w_f32[at_k] * v[k]);
+		}
+		slack[at] = PRODUCT_ULP * 0x1p-23 * mag + 0x1p-140;
+	}
+}
+
+/* On every level, with different grids. */
+static int products_agree(struct cmx_k_matmul *a)
+{
+	static double slack[MAX_FLOATS];
+	uint32_t n = a->tokens * a->out_stride;
+	int ok = 1;
+
+	memset(slack, 0, n * sizeof(*slack));
+	find_slack(a, slack);
+	for (int isa = 0; isa < CMX_ISA_COUNT; isa++) {
+		if (!cmx_npu_kernels(isa))
+			continue;
+		memset(out[isa], 0, n * sizeof(float));
+		a->out = out[isa];
+		run(isa, CMX_NPU_MATMUL, a, 1 + (uint32_t)isa * 3);
+		if (isa == CMX_ISA_SSE2)
+			ok = ok && same(out[CMX_ISA_SCALAR], out[isa], n);
+		else
+			ok = ok && near(out[CMX_ISA_SCALAR], out[isa], slack, n);
+	}
+	return ok;
+}
+
 static int matmul_agrees(uint32_t type, uint32_t rows, uint32_t k, uint32_t tokens, int transposed,
 			 int odd)
 {
 	struct cmx_k_matmul a = {
-		.w = weights, .type = type, .x = x, .rows = rows, .k = k, .heads = 2,
+		.w = packed, .type = type, .x = x, .rows = rows, .k = k, .heads = 2,
 		.tokens = tokens, .x_stride = 2 * k + 3, .x_head = k, .out_stride = 2 * rows + 1,
 		.out_head = rows, .transposed = (uint32_t)transposed, .res = odd ? res : NULL,
-		.w_head = cmx_tensor_bytes(type, (uint64_t)rows * k),
 	};
+	uint32_t n = transposed ? k : rows, width = transposed ? rows : k;
 
-	fill_weights(type, 2 * rows * k, odd);
+	a.w_head = cmx_packed_bytes(type, n, width);
+	fill_weights(type, 2 * n * width, odd);
+	pack(type, 2, n, width);
+	restore(type, 2 * n, width);
 	fill(x, tokens * a.x_stride, odd);
 	fill(res, tokens * a.out_stride, odd);
-	if (levels_agree(CMX_NPU_MATMUL, &a, &a.out, tokens * a.out_stride))
+	if (products_agree(&a))
 		return 1;
 	fprintf(stderr, "type %u, %u x %u, %u tokens, %d\n", type, rows, k, tokens, transposed);
 	return 0;
@@ -158,26 +259,31 @@ TEST(llama_cpp_12657_matmul_of_every_type_and_level)
 			uint32_t k = block > 1 ? block * (i % 3 + 1) : sizes[i];
 			uint32_t rows = sizes[8 - i];
 
-			EXPECT_TRUE(matmul_agrees(types[t], rows, k, i % 6 + 1, 0, i & 1));
+			EXPECT_TRUE(matmul_agrees(types[t], rows, k, i % 7 + 1, 0, i & 1));
 			/* The rows of a transposed matrix are what is stored. */
-			EXPECT_TRUE(matmul_agrees(types[t], k, rows, i % 6 + 1, 1, i & 1));
+			EXPECT_TRUE(matmul_agrees(types[t], k, rows, i % 7 + 1, 1, i & 1));
 		}
+		/* Several blocks of K, the last one of them cut, and whole tiles of tokens. */
+		EXPECT_TRUE(matmul_agrees(types[t], 35, types[t] > 1 && types[t] < 30 ? 768 : 547,
+					  13, 0, 0));
 	}
 }
 
 TEST(matmul_with_nan_and_infinity)
 {
 	struct cmx_k_matmul a = {
-		.w = weights, .type = CMX_TENSOR_F32, .x = x, .rows = 20, .k = 37, .heads = 1,
+		.w = packed, .type = CMX_TENSOR_F32, .x = x, .rows = 20, .k = 37, .heads = 1,
 		.tokens = 5, .x_stride = 37, .out_stride = 20,
 	};
 
 	fill_weights(CMX_TENSOR_F32, 20 * 37, 1);
+	pack(CMX_TENSOR_F32, 1, 20, 37);
+	restore(CMX_TENSOR_F32, 20, 37);
 	fill(x, 5 * 37, 0);
 	x[40] = NAN;
 	x[36] = INFINITY;
 	x[37 * 3 + 16] = -INFINITY;
-	EXPECT_TRUE(levels_agree(CMX_NPU_MATMUL, &a, &a.out, 5 * 20));
+	EXPECT_TRUE(products_agree(&a));
 	EXPECT_TRUE(isnan(out[0][20]));
 }
 
@@ -207,11 +313,12 @@ TEST(matmul_is_exact_to_its_weights)
 	for (uint32_t t = 1; t < N_TYPES; t++) {
 		uint32_t cols = cmx_tensor_block(types[t]).values == 256 ? 256 : 64;
 		struct cmx_k_matmul a = {
-			.w = weights, .type = types[t], .x = x, .out = out[0], .rows = 64,
+			.w = packed, .type = types[t], .x = x, .out = out[0], .rows = 64,
 			.k = cols, .heads = 1, .tokens = 1, .x_stride = cols, .out_stride = 64,
 		};
 
 		fill_weights(types[t], 64 * cols, 0);
+		pack(types[t], 1, 64, cols);
 		for (uint32_t col = 0; col < cols; col++) {
 			memset(x, 0, cols * sizeof(float));
 			x[col] = 1;
@@ -294,17 +401,45 @@ TEST(every_half)
 	}
 }
 
+/* What a level's own products make in double. */
+static int glu_is(const struct cmx_k_glu *a, const float *gate, const float *up)
+{
+	for (uint32_t i = 0; i < a->tokens * a->rows; i++) {
+		double y = gate[i] / (1 + exp(-(double)gate[i])) * up[i];
+
+		/* Beyond that the exponential saturates. */
+		if (fabsf(gate[i]) < 80 && !(fabs(y - a->out[i]) <= 6e-7 * fabs(y) + 1e-37))
+			return 0;
+	}
+	return 1;
+}
+
 TEST(glu)
 {
 	for (uint32_t i = 1; i < 40; i += 3) {
 		struct cmx_k_glu a = {
-			.gate = weights, .up = weights, .x = x, .gate_type = types[i % 3],
+			.gate = packed, .up = packed, .x = x, .gate_type = types[i % 3],
 			.up_type = types[i % 3], .rows = i, .k = 70 - i, .tokens = i % 7 + 1,
+		};
+		struct cmx_k_matmul m = {
+			.w = packed, .type = types[i % 3], .x = x, .rows = i, .k = 70 - i,
+			.heads = 1, .tokens = a.tokens, .x_stride = a.k, .out_stride = i,
+			.out = res,
 		};
 
 		fill_weights(types[i % 3], i * (70 - i), i & 1);
+		pack(types[i % 3], 1, i, 70 - i);
 		fill(x, 7 * 70, i & 1);
-		EXPECT_TRUE(levels_agree(CMX_NPU_GLU, &a, &a.out, a.rows * a.tokens));
+		for (int isa = 0; isa < CMX_ISA_COUNT; isa++) {
+			if (!cmx_npu_kernels(isa))
+				continue;
+			a.out = out[isa];
+			run(isa, CMX_NPU_MATMUL, &m, 2);
+			run(isa, CMX_NPU_GLU, &a, 1 + (uint32_t)isa);
+			EXPECT_TRUE(glu_is(&a, res, res));
+		}
+		EXPECT_TRUE(same(out[CMX_ISA_SCALAR], out[CMX_ISA_SSE2], i * a.tokens) ||
+			    !cmx_npu_kernels(CMX_ISA_SSE2));
 	}
 }
 
@@ -313,9 +448,11 @@ TEST(silu_of_any_size)
 	/* One weight of 1 and an input that grows: silu(x) * x against double. */
 	static const float one = 1;
 	const struct cmx_k_glu a = {
-		.gate = &one, .up = &one, .x = x, .out = out[0], .rows = 1, .k = 1, .tokens = 600,
+		.gate = packed, .up = packed, .x = x, .out = out[0], .rows = 1, .k = 1,
+		.tokens = 600,
 	};
 
+	cmx_panel_pack(CMX_TENSOR_F32, 1, &one, 1, packed);
 	for (uint32_t i = 0; i < 600; i++)
 		x[i] = ((float)i - 300) / 4;
 	run(CMX_ISA_SCALAR, CMX_NPU_GLU, &a, 1);
@@ -331,22 +468,26 @@ TEST(ik_llama_cpp_305_batch_does_not_change_bits_of_any_type)
 {
 	for (uint32_t t = 0; t < N_TYPES; t++) {
 		struct cmx_k_matmul a = {
-			.w = weights, .type = types[t], .x = x, .out = out[0], .rows = 21,
-			.k = 256, .heads = 1, .tokens = 9, .x_stride = 256, .out_stride = 21,
+			.w = packed, .type = types[t], .x = x, .rows = 21, .k = 512, .heads = 1,
+			.x_stride = 512, .out_stride = 21,
 		};
 
-		fill_weights(types[t], 21 * 256, 0);
-		fill(x, 9 * 256, 0);
-		run(CMX_ISA_SCALAR, CMX_NPU_MATMUL, &a, 1);
-		a.tokens = 1;
-		a.out = out[1];
-		for (uint32_t i = 0; i < 9; i++) {
-			a.x = x + i * 256;
-			for (int isa = 0; isa < CMX_ISA_COUNT; isa++) {
-				if (!cmx_npu_kernels(isa))
-					continue;
-				run(isa, CMX_NPU_MATMUL, &a, 1);
-				EXPECT_TRUE(same(out[0] + i * 21, out[1], 21));
+		fill_weights(types[t], 21 * 512, 0);
+		pack(types[t], 1, 21, 512);
+		fill(x, 15 * 512, 0);
+		for (int isa = 0; isa < CMX_ISA_COUNT; isa++) {
+			if (!cmx_npu_kernels(isa))
+				continue;
+			a.x = x;
+			a.tokens = 15;
+			a.out = out[0];
+			run(isa, CMX_NPU_MATMUL, &a, 1);
+			a.out = out[1];
+			for (uint32_t i = 0; i < 15; i += a.tokens) {
+				a.tokens = i % 7 + 1 < 15 - i ? i % 7 + 1 : 15 - i;
+				a.x = x + i * 512;
+				run(isa, CMX_NPU_MATMUL, &a, 2);
+				EXPECT_TRUE(same(out[0] + i * 21, out[1], a.tokens * 21));
 			}
 		}
 	}

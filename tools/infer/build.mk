@@ -8,10 +8,11 @@
 INFER_DIR := tools/infer
 INFER_SRCS := $(sort $(wildcard $(INFER_DIR)/*.c))
 INFER_OBJS := $(call objs,$(INFER_SRCS) $(INFER_DIR)/kernels/cmx_isa.c \
-	$(INFER_DIR)/kernels/cmx_f64math.c $(INFER_DIR)/kernels/cmx_npu_cost.c)
+	$(INFER_DIR)/kernels/cmx_f64math.c $(INFER_DIR)/kernels/cmx_npu_cost.c \
+	$(INFER_DIR)/kernels/cmx_panel.c)
 
 INFER_LEVEL_SRCS := $(sort $(wildcard $(INFER_DIR)/kernels/cmx_k_*.c)) \
-	$(INFER_DIR)/kernels/cmx_dot_tokens.c $(INFER_DIR)/kernels/cmx_npu_table.c \
+	$(INFER_DIR)/kernels/cmx_gemm.c $(INFER_DIR)/kernels/cmx_npu_table.c \
 	$(INFER_DIR)/kernels/cmx_npu_entry.c
 INFER_LEVELS := scalar
 ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine)),)
@@ -23,7 +24,7 @@ ifeq ($(SAN),1)
 INFER_LEVEL_scalar += -fno-inline
 endif
 INFER_LEVEL_sse2 := -DCMX_LEVEL=1
-INFER_LEVEL_avx2 := -DCMX_LEVEL=2 -mavx2
+INFER_LEVEL_avx2 := -DCMX_LEVEL=2 -mavx2 -mfma -mf16c
 INFER_FP := -ffp-contract=off -fno-math-errno
 
 infer_level_objs = $(INFER_LEVEL_SRCS:%.c=$(B)/obj/%.$(1).o)

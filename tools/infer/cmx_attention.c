@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cmx_attention.h"
 
+#include "kernels/cmx_panel.h"
+
 /* The part of the latent expansion that makes keys, or values, of one head. */
 struct expansion {
 	const char *w;
@@ -9,32 +11,36 @@ struct expansion {
 	bool by_latent;		/* rows run over the latent: [kv_lora][width] */
 };
 
+/* Keys and values of a head are packed apart. */
+static uint64_t kv_b_head(const struct cmx_layer *y, const struct cmx_model_config *c)
+{
+	return cmx_packed_bytes(y->kv_b.type, c->nope, c->kv_lora) +
+	       cmx_packed_bytes(y->kv_b.type, c->v_dim, c->kv_lora);
+}
+
 static struct expansion expand_keys(const struct cmx_layer *y, const struct cmx_model_config *c)
 {
 	if (c->split_mla)
 		return (struct expansion){
 			.w = y->k_b.va, .type = y->k_b.type, .by_latent = true,
-			.w_head = c->kv_lora * cmx_tensor_bytes(y->k_b.type, c->nope),
+			.w_head = cmx_packed_bytes(y->k_b.type, c->kv_lora, c->nope),
 		};
 	return (struct expansion){
 		.w = y->kv_b.va, .type = y->kv_b.type,
-		.w_head = (c->nope + c->v_dim) * cmx_tensor_bytes(y->kv_b.type, c->kv_lora),
+		.w_head = kv_b_head(y, c),
 	};
 }
 
 static struct expansion expand_values(const struct cmx_layer *y, const struct cmx_model_config *c)
 {
-	uint64_t row;
-
 	if (c->split_mla)
 		return (struct expansion){
 			.w = y->v_b.va, .type = y->v_b.type,
-			.w_head = c->v_dim * cmx_tensor_bytes(y->v_b.type, c->kv_lora),
+			.w_head = cmx_packed_bytes(y->v_b.type, c->v_dim, c->kv_lora),
 		};
-	row = cmx_tensor_bytes(y->kv_b.type, c->kv_lora);
 	return (struct expansion){
-		.w = y->kv_b.va + c->nope * row, .type = y->kv_b.type,
-		.w_head = (c->nope + c->v_dim) * row,
+		.w = y->kv_b.va + cmx_packed_bytes(y->kv_b.type, c->nope, c->kv_lora),
+		.type = y->kv_b.type, .w_head = kv_b_head(y, c),
 	};
 }
 

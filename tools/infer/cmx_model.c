@@ -23,6 +23,8 @@ struct tensor_spec {
 /* Where a piece of a tensor goes. */
 struct placement {
 	struct cmx_piece piece;
+	struct cmx_layout layout;
+	bool packed;
 	struct cmx_weight *w;	/* NULL: not the first piece */
 	uint64_t offset;
 };
@@ -37,6 +39,9 @@ struct loader {
 	uint64_t stored;	/* in the files */
 	struct cmx_infer_err *err;
 	bool keep;		/* false: check only, for MTP blocks that are not used */
+	/* Of the tensors that are being taken. */
+	bool table;		/* rows are looked up: not packed */
+	uint32_t groups[2];	/* packed apart in turn; zeros: the rows of dims[1] */
 };
 
 static int grow(struct loader *l, uint32_t pieces)
@@ -56,6 +61,22 @@ static int grow(struct loader *l, uint32_t pieces)
 	return 0;
 }
 
+/* What is multiplied with is packed. */
+static void choose_layout(const struct loader *l, const struct tensor_spec *s, uint32_t type,
+			  struct placement *p)
+{
+	uint64_t row = cmx_tensor_bytes(type, s->need.dims[0]);
+
+	p->packed = s->need.dims[1] > 1 && !l->table;
+	if (!p->packed)
+		return;
+	p->layout = (struct cmx_layout){
+		.type = type, .k = (uint32_t)s->need.dims[0],
+		.rows = { l->groups[0] ? l->groups[0] : (uint32_t)s->need.dims[1], l->groups[1] },
+	};
+	p->piece.die_size = cmx_layout_bytes(&p->layout, p->piece.die_size / row);
+}
+
 static int place_tensor(struct loader *l, uint32_t block, const struct tensor_spec *s,
 			const struct cmx_tensor_found *f)
 {
@@ -68,13 +89,14 @@ static int place_tensor(struct loader *l, uint32_t block, const struct tensor_sp
 		ret = cmx_source_piece(l->src, block, &s->need, i, &p->piece, l->err);
 		if (ret)
 			break;
+		choose_layout(l, s, f->type, p);
 		p->w = i ? NULL : s->w;
 		p->offset = offset;
 		offset += p->piece.die_size;
 		l->stored += p->piece.size;
 		l->n_place++;
 	}
-	l->bytes += (f->size + WEIGHT_ALIGN - 1) / WEIGHT_ALIGN * WEIGHT_ALIGN;
+	l->bytes = (offset + WEIGHT_ALIGN - 1) / WEIGHT_ALIGN * WEIGHT_ALIGN;
 	s->w->type = f->type;
 	return ret;
 }
@@ -142,7 +164,14 @@ static int take_latent(struct loader *l, uint32_t block, struct cmx_layer *y)
 
 	if (ret)
 		return ret;
-	return c->split_mla ? TAKE(l, block, split) : TAKE(l, block, legacy);
+	if (c->split_mla)
+		return TAKE(l, block, split);
+	l->groups[0] = c->nope;
+	l->groups[1] = c->v_dim;
+	ret = TAKE(l, block, legacy);
+	l->groups[0] = 0;
+	l->groups[1] = 0;
+	return ret;
 }
 
 static int take_dense(struct loader *l, uint32_t block, struct cmx_layer *y)
@@ -235,9 +264,11 @@ static int take_mtp_ends(struct loader *l, uint32_t block, struct cmx_mtp_weight
 	int ret = 0;
 
 	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]) && !ret; i++) {
+		l->table = specs[i].w == &w->embed;
 		if (cmx_source_has(l->src, block, &specs[i].need))
 			ret = take_tensor(l, block, &specs[i]);
 	}
+	l->table = false;
 	return ret;
 }
 
@@ -281,16 +312,23 @@ static int take_mtp_blocks(struct loader *l, struct cmx_model *m)
 static int take_model(struct loader *l, struct cmx_model *m)
 {
 	const struct cmx_model_config *c = l->c;
-	const struct tensor_spec ends[] = {
+	const struct tensor_spec table[] = {
 		{ { "token_embd.weight", "model.embed_tokens.weight", MATRIX,
 		    { c->hidden, c->vocab, 1 } }, &m->embed },
+	};
+	const struct tensor_spec ends[] = {
 		{ { "output_norm.weight", "model.norm.weight", VECTOR, { c->hidden, 1, 1 } },
 		  &m->out_norm },
 		{ { "output.weight", "lm_head.weight", MATRIX, { c->hidden, c->vocab, 1 } },
 		  &m->out },
 	};
-	int ret = TAKE(l, CMX_NO_BLOCK, ends);
+	int ret;
 
+	l->table = true;
+	ret = TAKE(l, CMX_NO_BLOCK, table);
+	l->table = false;
+	if (!ret)
+		ret = TAKE(l, CMX_NO_BLOCK, ends);
 	for (uint32_t i = 0; i < c->n_layer && !ret; i++)
 		ret = take_layer(l, i, &m->layer[i]);
 	return ret ? ret : take_mtp_blocks(l, m);
@@ -326,7 +364,8 @@ static int load_bytes(struct loader *l, struct cmx_die *die, const struct cmx_lo
 
 		if (p->w)
 			p->w->va = (char *)base + p->offset;
-		ret = cmx_upload_piece(&up, &p->piece, (char *)base + p->offset, l->err);
+		ret = cmx_upload_piece(&up, &p->piece, p->packed ? &p->layout : NULL,
+				       (char *)base + p->offset, l->err);
 	}
 	if (!ret)
 		ret = cmx_die_finish(die, l->err);

@@ -64,37 +64,84 @@ static int fill(struct cmx_upload *u, const struct cmx_piece *p, uint64_t at, ui
 	return ret ? cmx_infer_fail(err, ret, "tensor '%s': %s", p->name, why.text) : 0;
 }
 
-static void advance(struct cmx_upload *u, uint64_t stored, uint64_t in_window)
+/* A piece on its way, for cmx_packing. */
+struct piece_rows {
+	struct cmx_upload *u;
+	const struct cmx_piece *p;
+	uint64_t row_size;	/* stored */
+};
+
+static int read_rows(void *ctx, uint64_t first, uint64_t n, char *to, struct cmx_infer_err *err)
+{
+	const struct piece_rows *r = ctx;
+
+	return fill(r->u, r->p, first * r->row_size, n * r->row_size, to, err);
+}
+
+/* @done: stored bytes that are through so far. */
+static void advance(struct cmx_upload *u, uint64_t done, uint64_t in_window)
 {
 	u->used += (in_window + UPLOAD_ALIGN - 1) / UPLOAD_ALIGN * UPLOAD_ALIGN;
-	u->done += stored;
+	u->done = done;
 	if (u->progress)
 		u->progress(u->progress_ctx, u->done);
 }
 
-int cmx_upload_piece(struct cmx_upload *u, const struct cmx_piece *p, char *dst,
-		     struct cmx_infer_err *err)
+/* Die bytes [at, at + len) of the piece to @to. */
+static int make(struct cmx_upload *u, const struct cmx_piece *p, struct cmx_packing *packing,
+		uint64_t at, uint64_t len, char *to, struct cmx_infer_err *err)
 {
-	uint64_t grow = p->recode ? 2 : 1, at = 0;
-	int ret = read_scales(u, p, err);
+	uint64_t grow = p->recode ? 2 : 1;
 
-	while (at < p->size && !ret) {
-		uint64_t len = p->size - at, room = (UPLOAD_WINDOW - u->used) / grow;
+	if (cmx_die_time_only(u->die))
+		return 0;
+	if (packing)
+		return cmx_packing_slice(packing, len, to, err);
+	return fill(u, p, at / grow, len / grow, to, err);
+}
+
+static int send(struct cmx_upload *u, const struct cmx_piece *p, struct cmx_packing *packing,
+		char *dst, struct cmx_infer_err *err)
+{
+	uint64_t grow = p->recode ? 2 : 1, at = 0, before = u->done;
+	/* With the padding of panels there are more bytes on the die than stored. */
+	double stored = (double)p->size / (double)p->die_size;
+	int ret = 0;
+
+	while (at < p->die_size && !ret) {
+		uint64_t len = p->die_size - at, room = (UPLOAD_WINDOW - u->used) / grow * grow;
 		char *src = u->window + u->used;
 
 		if (len > room)
 			len = room;
-		if (!cmx_die_time_only(u->die))
-			ret = fill(u, p, at, len, src, err);
+		ret = make(u, p, packing, at, len, src, err);
 		if (!ret)
-			ret = cmx_die_copy(u->die, dst + at * grow, src, len * grow, "upload", err);
+			ret = cmx_die_copy(u->die, dst + at, src, len, "upload", err);
 		at += len;
-		advance(u, len, len * grow);
+		advance(u, before + (uint64_t)((double)at * stored + 0.5), len);
 		if (ret || u->used < UPLOAD_WINDOW)
 			continue;
 		/* The window is full of bytes on their way: they must leave it first. */
 		ret = cmx_die_finish(u->die, err);
 		u->used = 0;
 	}
+	return ret;
+}
+
+int cmx_upload_piece(struct cmx_upload *u, const struct cmx_piece *p,
+		     const struct cmx_layout *layout, char *dst, struct cmx_infer_err *err)
+{
+	struct piece_rows rows = { u, p, 0 };
+	struct cmx_packing packing;
+	int ret = read_scales(u, p, err);
+
+	if (ret || !layout)
+		return ret ? ret : send(u, p, NULL, dst, err);
+	rows.row_size = cmx_tensor_bytes(layout->type, layout->k) / (p->recode ? 2 : 1);
+	ret = cmx_packing_init(&packing, layout, p->size / rows.row_size, read_rows, &rows, err);
+	if (ret)
+		return ret;
+	ret = send(u, p, &packing, dst, err);
+	cmx_packing_fini(&packing);
 	return ret;
 }

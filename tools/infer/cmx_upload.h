@@ -5,6 +5,7 @@
 
 #include "cmx_die.h"
 #include "cmx_model_source.h"
+#include "cmx_packing.h"
 
 struct cmx_upload {
 	struct cmx_die *die;
@@ -20,10 +21,11 @@ struct cmx_upload {
 int cmx_upload_init(struct cmx_upload *u, struct cmx_die *die, struct cmx_infer_err *err);
 void cmx_upload_fini(struct cmx_upload *u);
 /*
- * Complete after cmx_die_finish(). A time-only die sees the same copies, without bytes. Pages
- * that were read leave the page cache.
+ * Packs the piece's rows as @layout says, or, if that is NULL, takes them as they are. Complete
+ * after cmx_die_finish(). A time-only die sees the same copies, without bytes. Pages that were
+ * read leave the page cache.
  */
-int cmx_upload_piece(struct cmx_upload *u, const struct cmx_piece *p, char *dst,
-		     struct cmx_infer_err *err);
+int cmx_upload_piece(struct cmx_upload *u, const struct cmx_piece *p,
+		     const struct cmx_layout *layout, char *dst, struct cmx_infer_err *err);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Weight rows of every type as lanes, and their products with token rows. */
+/* Rows of every type as lanes, for what looks rows up. */
 #ifndef CMX_DOT_H
 #define CMX_DOT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "cmx_lanes.h"
@@ -130,32 +131,6 @@ cmx_inline struct lanes weight_to(uint32_t type, const char *row, uint32_t k, ui
 {
 	return end - k >= CMX_LANES ? weight_lanes(type, row, k) :
 				      weight_tail(type, row, k, end - k);
-}
-
-/* out[i] = row . x[i] for @n <= CMX_TOKEN_TILE token rows. */
-cmx_inline void dot_tile(uint32_t type, const char *row, const float *const *x, uint32_t n,
-			 uint32_t k, float *out)
-{
-	struct lanes acc[CMX_TOKEN_TILE];
-	uint32_t i = 0;
-
-	for (uint32_t t = 0; t < n; t++)
-		acc[t] = lanes_set(0);
-	for (; i + CMX_LANES <= k; i += CMX_LANES) {
-		struct lanes w = weight_lanes(type, row, i);
-
-		for (uint32_t t = 0; t < n; t++)
-			acc[t] = lanes_add(acc[t], lanes_mul(w, lanes_load(x[t] + i)));
-	}
-	if (i < k) {
-		struct lanes w = weight_tail(type, row, i, k - i);
-
-		for (uint32_t t = 0; t < n; t++)
-			acc[t] = lanes_add(acc[t],
-					   lanes_mul(w, lanes_load_part(x[t] + i, k - i, 0)));
-	}
-	for (uint32_t t = 0; t < n; t++)
-		out[t] = lanes_sum(acc[t]);
 }
 
 #endif

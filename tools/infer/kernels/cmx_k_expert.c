@@ -1,153 +1,145 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Feed-forward products: dense, shared and routed experts. */
 #include "cmx_level.h"
-#include "cmx_dot.h"
 
-_Static_assert(CMX_ROW_TILE == CMX_LANES, "a tile of rows is one set of lanes");
-
-/* One matrix pair and the tokens that pass through it. */
+/* A pair of matrices, and the tokens that pass through it. */
 struct glu_group {
-	const char *gate;
-	const char *up;
-	const float *x;
-	const uint32_t *rows_of_x;	/* NULL: rows 0, 1, 2... */
+	struct cmx_gemm gate;
+	struct cmx_gemm up;
 	float *out;
-	uint32_t gate_type;
-	uint32_t up_type;
 	uint32_t rows;
-	uint32_t k;
 	uint32_t tokens;
 };
 
-static uint32_t min_u32(uint32_t a, uint32_t b)
+static uint32_t panels_of(uint32_t rows)
 {
-	return a < b ? a : b;
+	return (rows + CMX_PANEL - 1) / CMX_PANEL;
 }
 
-/* The sums of one row for up to CMX_TOKEN_TILE tokens, stored down a column. */
-static void dot_column(uint32_t type, const char *row, const float *const *x, uint32_t n,
-		       uint32_t k, float *out)
+static void glu_panels(const struct glu_group *g, uint32_t panel, uint32_t np)
 {
-	float sum[CMX_TOKEN_TILE];
+	float gate[CMX_GEMM_CELLS * CMX_PANEL], up[CMX_GEMM_CELLS * CMX_PANEL];
 
-	CMX_K(cmx_dot_tokens)(type, row, x, n, k, sum);
-	for (uint32_t i = 0; i < n; i++)
-		out[i * CMX_ROW_TILE] = sum[i];
-}
+	for (uint32_t t = 0, nt; t < g->tokens; t += nt) {
+		nt = cmx_gemm_min(g->tokens - t, CMX_GEMM_TOKENS);
+		CMX_K(cmx_gemm)(&g->gate, panel, np, t, nt, gate);
+		CMX_K(cmx_gemm)(&g->up, panel, np, t, nt, up);
+		for (uint32_t i = 0; i < np * nt; i++) {
+			uint32_t row = (panel + i / nt) * CMX_PANEL;
+			float *out = g->out + (size_t)(t + i % nt) * g->rows + row;
+			struct lanes y = lanes_silu(lanes_load(gate + i * CMX_PANEL));
 
-static void glu_tokens(const struct glu_group *g, uint32_t t, uint32_t n, uint32_t row,
-		       uint32_t end)
-{
-	size_t gate_bytes = weight_row_bytes(g->gate_type, g->k);
-	size_t up_bytes = weight_row_bytes(g->up_type, g->k);
-	float gate[CMX_TOKEN_TILE * CMX_ROW_TILE], up[CMX_TOKEN_TILE * CMX_ROW_TILE];
-	const float *x[CMX_TOKEN_TILE];
-
-	for (uint32_t i = 0; i < n; i++)
-		x[i] = g->x + (size_t)(g->rows_of_x ? g->rows_of_x[t + i] : t + i) * g->k;
-	for (uint32_t r = row; r < end; r++) {
-		dot_column(g->gate_type, g->gate + r * gate_bytes, x, n, g->k, gate + r - row);
-		dot_column(g->up_type, g->up + r * up_bytes, x, n, g->k, up + r - row);
-	}
-	for (uint32_t i = 0; i < n; i++) {
-		float *out = g->out + (size_t)(t + i) * g->rows + row;
-		struct lanes y = lanes_load_to(gate + i * CMX_ROW_TILE, end - row, 0);
-		struct lanes u = lanes_load_to(up + i * CMX_ROW_TILE, end - row, 0);
-
-		lanes_store_to(out, end - row, lanes_mul(lanes_silu(y), u));
+			y = lanes_mul(y, lanes_load(up + i * CMX_PANEL));
+			lanes_store_to(out, g->rows - row, y);
+		}
 	}
 }
 
-static void glu_rows(const struct glu_group *g, uint32_t row, uint32_t end)
+static void glu_share(const struct glu_group *g, uint32_t panel, uint32_t end)
 {
-	for (uint32_t t = 0; t < g->tokens; t += CMX_TOKEN_TILE)
-		glu_tokens(g, t, min_u32(CMX_TOKEN_TILE, g->tokens - t), row, end);
+	uint32_t most = cmx_gemm_panels(g->tokens);
+
+	for (uint32_t np; panel < end; panel += np) {
+		np = cmx_gemm_min(end - panel, most);
+		glu_panels(g, panel, np);
+	}
 }
 
 void CMX_K(cmx_k_glu)(const void *args, uint32_t block, uint32_t nblocks)
 {
 	const struct cmx_k_glu *a = args;
 	const struct glu_group g = {
-		.gate = a->gate, .up = a->up, .x = a->x, .out = a->out,
-		.gate_type = a->gate_type, .up_type = a->up_type,
-		.rows = a->rows, .k = a->k, .tokens = a->tokens,
+		.gate = { .w = a->gate, .type = a->gate_type, .k = a->k, .x = a->x,
+			  .x_stride = a->k },
+		.up = { .w = a->up, .type = a->up_type, .k = a->k, .x = a->x, .x_stride = a->k },
+		.out = a->out, .rows = a->rows, .tokens = a->tokens,
 	};
-	uint32_t tiles = (a->rows + CMX_ROW_TILE - 1) / CMX_ROW_TILE;
 	uint64_t lo, hi;
 
-	cmx_block_share(tiles, block, nblocks, &lo, &hi);
-	for (uint64_t u = lo; u < hi; u++)
-		glu_rows(&g, (uint32_t)u * CMX_ROW_TILE,
-			 min_u32((uint32_t)(u + 1) * CMX_ROW_TILE, a->rows));
+	cmx_block_share(panels_of(a->rows), block, nblocks, &lo, &hi);
+	glu_share(&g, (uint32_t)lo, (uint32_t)hi);
 }
 
 /*
- * Units run over the experts that have tokens. Calls @fn for each unit of this
- * block's share with the expert and its first row.
+ * Units are the panels of the experts that have tokens. Calls @fn with each expert
+ * of this block's share and its panels.
  */
-static void for_expert_tiles(const struct cmx_plan *plan, uint32_t n_expert, uint32_t rows,
-			     uint32_t block, uint32_t nblocks,
-			     void (*fn)(const void *args, uint32_t expert, uint32_t row),
-			     const void *args)
+static void for_experts(const struct cmx_plan *plan, uint32_t n_expert, uint32_t rows,
+			uint32_t block, uint32_t nblocks,
+			void (*fn)(const void *args, uint32_t expert, uint32_t panel, uint32_t end),
+			const void *args)
 {
-	uint32_t tiles = (rows + CMX_ROW_TILE - 1) / CMX_ROW_TILE;
+	uint32_t panels = panels_of(rows);
 	uint64_t lo, hi, unit = 0;
 
-	cmx_block_share((uint64_t)plan->n_active * tiles, block, nblocks, &lo, &hi);
+	cmx_block_share((uint64_t)plan->n_active * panels, block, nblocks, &lo, &hi);
 	for (uint32_t e = 0; e < n_expert && unit < hi; e++) {
+		uint64_t next = unit + panels;
+
 		if (plan->first[e] == plan->first[e + 1])
 			continue;
-		for (uint32_t i = 0; i < tiles; i++, unit++) {
-			if (unit >= lo && unit < hi)
-				fn(args, e, i * CMX_ROW_TILE);
-		}
+		if (next > lo)
+			fn(args, e, (uint32_t)(lo > unit ? lo - unit : 0),
+			   (uint32_t)((hi < next ? hi : next) - unit));
+		unit = next;
 	}
 }
 
-static void expert_glu_tile(const void *args, uint32_t e, uint32_t row)
+static void expert_glu(const void *args, uint32_t e, uint32_t panel, uint32_t end)
 {
 	const struct cmx_k_expert_glu *a = args;
 	uint32_t first = a->plan->first[e];
 	const struct glu_group g = {
-		.gate = (const char *)a->gate +
-			(size_t)e * a->rows * weight_row_bytes(a->gate_type, a->k),
-		.up = (const char *)a->up +
-		      (size_t)e * a->rows * weight_row_bytes(a->up_type, a->k),
-		.x = a->x, .rows_of_x = a->slot_token + first,
-		.out = a->out + (size_t)first * a->rows,
-		.gate_type = a->gate_type, .up_type = a->up_type,
-		.rows = a->rows, .k = a->k, .tokens = a->plan->first[e + 1] - first,
+		.gate = { .w = (const char *)a->gate +
+			       e * cmx_packed_bytes(a->gate_type, a->rows, a->k),
+			  .type = a->gate_type, .k = a->k, .x = a->x, .x_stride = a->k,
+			  .x_row = a->slot_token + first },
+		.up = { .w = (const char *)a->up + e * cmx_packed_bytes(a->up_type, a->rows, a->k),
+			.type = a->up_type, .k = a->k, .x = a->x, .x_stride = a->k,
+			.x_row = a->slot_token + first },
+		.out = a->out + (size_t)first * a->rows, .rows = a->rows,
+		.tokens = a->plan->first[e + 1] - first,
 	};
 
-	glu_rows(&g, row, min_u32(row + CMX_ROW_TILE, a->rows));
+	glu_share(&g, panel, end);
 }
 
 void CMX_K(cmx_k_expert_glu)(const void *args, uint32_t block, uint32_t nblocks)
 {
 	const struct cmx_k_expert_glu *a = args;
 
-	for_expert_tiles(a->plan, a->n_expert, a->rows, block, nblocks, expert_glu_tile, a);
+	for_experts(a->plan, a->n_expert, a->rows, block, nblocks, expert_glu, a);
 }
 
-static void expert_down_tile(const void *args, uint32_t e, uint32_t row)
+static void down_panels(const struct cmx_k_expert_down *a, const struct cmx_gemm *g,
+			uint32_t panel, uint32_t np, uint32_t slot, uint32_t nt)
+{
+	float c[CMX_GEMM_CELLS * CMX_PANEL];
+
+	CMX_K(cmx_gemm)(g, panel, np, slot, nt, c);
+	for (uint32_t i = 0; i < np * nt; i++) {
+		uint32_t row = (panel + i / nt) * CMX_PANEL;
+
+		lanes_store_to(a->out + (size_t)(slot + i % nt) * a->rows + row, a->rows - row,
+			       lanes_load(c + i * CMX_PANEL));
+	}
+}
+
+static void expert_down(const void *args, uint32_t e, uint32_t panel, uint32_t end)
 {
 	const struct cmx_k_expert_down *a = args;
-	size_t row_bytes = weight_row_bytes(a->type, a->k);
-	const char *w = (const char *)a->w + (size_t)e * a->rows * row_bytes;
-	uint32_t end = min_u32(row + CMX_ROW_TILE, a->rows), last = a->plan->first[e + 1];
+	uint32_t slot = a->plan->first[e], last = a->plan->first[e + 1];
+	uint32_t most = cmx_gemm_panels(last - slot);
+	const struct cmx_gemm g = {
+		.w = (const char *)a->w + e * cmx_packed_bytes(a->type, a->rows, a->k),
+		.type = a->type, .k = a->k, .x = a->x, .x_stride = a->k,
+	};
 
-	for (uint32_t s = a->plan->first[e]; s < last; s += CMX_TOKEN_TILE) {
-		uint32_t n = min_u32(CMX_TOKEN_TILE, last - s);
-		const float *x[CMX_TOKEN_TILE];
-
-		for (uint32_t i = 0; i < n; i++)
-			x[i] = a->x + (size_t)(s + i) * a->k;
-		for (uint32_t r = row; r < end; r++) {
-			float sum[CMX_TOKEN_TILE];
-
-			CMX_K(cmx_dot_tokens)(a->type, w + r * row_bytes, x, n, a->k, sum);
-			for (uint32_t i = 0; i < n; i++)
-				a->out[(size_t)(s + i) * a->rows + r] = sum[i];
+	for (uint32_t np; panel < end; panel += np) {
+		np = cmx_gemm_min(end - panel, most);
+		for (uint32_t s = slot, nt; s < last; s += nt) {
+			nt = cmx_gemm_min(last - s, CMX_GEMM_TOKENS);
+			down_panels(a, &g, panel, np, s, nt);
 		}
 	}
 }
@@ -156,5 +148,5 @@ void CMX_K(cmx_k_expert_down)(const void *args, uint32_t block, uint32_t nblocks
 {
 	const struct cmx_k_expert_down *a = args;
 
-	for_expert_tiles(a->plan, a->n_expert, a->rows, block, nblocks, expert_down_tile, a);
+	for_experts(a->plan, a->n_expert, a->rows, block, nblocks, expert_down, a);
 }

@@ -46,6 +46,13 @@ static inline float cmx_f16(uint16_t h)
 	return cmx_float(cmx_bits(mag) | special | (uint32_t)(h & 0x8000) << 16);
 }
 
+/*
+ * Each level says what its registers can hold of a product:
+ * CMX_TILE_TOKENS	tokens of a tile
+ * CMX_BLOCK_PANELS	panels of a tile of many tokens
+ * CMX_TILE_PANELS	panels of a tile of one token
+ * CMX_STREAM_TOKENS	up to so many tokens weights are best restored in registers
+ */
 #if CMX_LEVEL == CMX_LEVEL_AVX2
 #include "cmx_lanes_avx2.h"
 #elif CMX_LEVEL == CMX_LEVEL_SSE2
@@ -53,6 +60,15 @@ static inline float cmx_f16(uint16_t h)
 #else
 #include "cmx_lanes_scalar.h"
 #endif
+
+/* out[j][i] = in[i][j], both sixteen rows of sixteen. */
+static inline void lanes_transpose(const float *in, float *out)
+{
+	for (uint32_t i = 0; i < CMX_LANES; i++) {
+		for (uint32_t j = 0; j < CMX_LANES; j++)
+			out[j * CMX_LANES + i] = in[i * CMX_LANES + j];
+	}
+}
 
 #define CMX_EXP_LO	-87.0f
 #define CMX_EXP_HI	88.0f

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Sixteen f32 lanes in plain C: the reference the SIMD levels must equal bit for bit. */
+/* Sixteen f32 lanes in plain C: the reference of the SIMD levels. */
 #ifndef CMX_LANES_SCALAR_H
 #define CMX_LANES_SCALAR_H
 
-#define CMX_TOKEN_TILE 2
+#define CMX_TILE_TOKENS		2
+#define CMX_STREAM_TOKENS	1
+#define CMX_TILE_PANELS		1
+#define CMX_BLOCK_PANELS	1
 
 struct lanes {
 	float f[16];
@@ -57,6 +60,15 @@ static inline struct lanes lanes_mul(struct lanes a, struct lanes b)
 	struct lanes r;
 
 	LANES_EACH(a.f[i] * b.f[i]);
+	return r;
+}
+
+/* a * b + c, rounded twice. */
+static inline struct lanes lanes_fma(struct lanes a, struct lanes b, struct lanes c)
+{
+	struct lanes r;
+
+	LANES_EACH(a.f[i] * b.f[i] + c.f[i]);
 	return r;
 }
 
@@ -151,6 +163,64 @@ static inline struct lanes lanes_load_u6(const void *low, uint32_t high, const v
 	struct lanes r;
 
 	LANES_EACH((float)(((b[i] >> 4 * high & 15) | (u[i] >> shift & 3) << 4) - 32));
+	return r;
+}
+
+/* Numbers packed in sixteen words, as panels have them. */
+static inline struct lanes lanes_words(const void *p, uint32_t shift, uint32_t mask)
+{
+	struct lanes r;
+	uint32_t w[16];
+
+	memcpy(w, p, sizeof(w));
+	LANES_EACH((float)(int32_t)(w[i] << shift & mask));
+	return r;
+}
+
+/* Number @j of four signed bytes, times 2^24. */
+static inline struct lanes lanes_top8(const void *p, uint32_t j)
+{
+	return lanes_words(p, 24 - 8 * j, 0xff000000u);
+}
+
+/* Number @j of eight signed fours of bits, times 2^28. */
+static inline struct lanes lanes_top4(const void *p, uint32_t j)
+{
+	return lanes_words(p, 28 - 4 * j, 0xf0000000u);
+}
+
+/* The same without a sign, times 1. */
+static inline struct lanes lanes_low4(const void *p, uint32_t j)
+{
+	struct lanes r;
+	uint32_t w[16];
+
+	memcpy(w, p, sizeof(w));
+	LANES_EACH((float)(w[i] >> 4 * j & 15));
+	return r;
+}
+
+/* Six signed bits, the upper two number @up of sixteen pairs, times 2^26. */
+static inline struct lanes lanes_top6(const void *low, uint32_t j, const void *pairs, uint32_t up)
+{
+	struct lanes r;
+	uint32_t w[16], u[16];
+
+	memcpy(w, low, sizeof(w));
+	memcpy(u, pairs, sizeof(u));
+	LANES_EACH((float)(int32_t)((w[i] << (28 - 4 * j) & 0xf0000000u) >> 2 |
+				    (u[i] << (30 - 2 * up) & 0xc0000000u)));
+	return r;
+}
+
+/* Number @j of two bf16. */
+static inline struct lanes lanes_bf16_of_two(const void *p, uint32_t j)
+{
+	struct lanes r;
+	uint32_t w[16];
+
+	memcpy(w, p, sizeof(w));
+	LANES_EACH(cmx_float(w[i] << (16 - 16 * j) & 0xffff0000u));
 	return r;
 }
 

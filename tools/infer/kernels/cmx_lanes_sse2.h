@@ -5,7 +5,10 @@
 
 #include <emmintrin.h>
 
-#define CMX_TOKEN_TILE 2
+#define CMX_TILE_TOKENS		2
+#define CMX_STREAM_TOKENS	2
+#define CMX_TILE_PANELS		2
+#define CMX_BLOCK_PANELS	1
 
 struct lanes {
 	__m128 a, b, c, d;
@@ -24,6 +27,12 @@ LANES_OP2(lanes_div, _mm_div_ps)
 LANES_OP2(lanes_max, _mm_max_ps)
 LANES_OP2(lanes_min, _mm_min_ps)
 #undef LANES_OP2
+
+/* Rounds twice: the level has no FMA. */
+static inline struct lanes lanes_fma(struct lanes x, struct lanes y, struct lanes z)
+{
+	return lanes_add(lanes_mul(x, y), z);
+}
 
 static inline struct lanes lanes_set(float v)
 {
@@ -138,6 +147,75 @@ static inline struct lanes lanes_from_i8(__m128i v)
 #undef I8_64
 
 #include "cmx_lanes_bytes.h"
+
+/* Four words at @p, number @i of four. */
+static inline __m128i word4(const void *p, uint32_t i)
+{
+	return _mm_loadu_si128((const __m128i *)p + i);
+}
+
+#define LANES_WORDS(name, op) \
+static inline struct lanes name(const void *p, uint32_t j) \
+{ \
+	return (struct lanes){ op(word4(p, 0), j), op(word4(p, 1), j), op(word4(p, 2), j), \
+			       op(word4(p, 3), j) }; \
+}
+
+static inline __m128i words4(uint32_t v)
+{
+	return _mm_set1_epi32((int)v);
+}
+
+static inline __m128i top_bits4(__m128i v, uint32_t shift, uint32_t mask)
+{
+	return _mm_and_si128(_mm_sll_epi32(v, _mm_cvtsi32_si128((int)shift)), words4(mask));
+}
+
+static inline __m128 top4_4(__m128i v, uint32_t j)
+{
+	return _mm_cvtepi32_ps(top_bits4(v, 28 - 4 * j, 0xf0000000));
+}
+
+static inline __m128 low4_4(__m128i v, uint32_t j)
+{
+	v = _mm_srl_epi32(v, _mm_cvtsi32_si128(4 * (int)j));
+	return _mm_cvtepi32_ps(_mm_and_si128(v, _mm_set1_epi32(15)));
+}
+
+static inline __m128 bf16_of_two4(__m128i v, uint32_t j)
+{
+	return _mm_castsi128_ps(top_bits4(v, 16 - 16 * j, 0xffff0000));
+}
+
+LANES_WORDS(lanes_top4, top4_4)
+LANES_WORDS(lanes_low4, low4_4)
+LANES_WORDS(lanes_bf16_of_two, bf16_of_two4)
+#undef LANES_WORDS
+
+/* By table too. */
+static inline struct lanes lanes_top8(const void *p, uint32_t j)
+{
+	const uint8_t *b = p;
+	uint8_t v[16];
+
+	for (int i = 0; i < 16; i++)
+		v[i] = b[4 * i + j];
+	return lanes_mul(lanes_load_i8(v), lanes_set(0x1p24f));
+}
+
+static inline __m128 top6_4(__m128i low, uint32_t j, __m128i pairs, uint32_t up)
+{
+	low = _mm_srli_epi32(top_bits4(low, 28 - 4 * j, 0xf0000000), 2);
+	return _mm_cvtepi32_ps(_mm_or_si128(low, top_bits4(pairs, 30 - 2 * up, 0xc0000000)));
+}
+
+static inline struct lanes lanes_top6(const void *low, uint32_t j, const void *pairs, uint32_t up)
+{
+	return (struct lanes){ top6_4(word4(low, 0), j, word4(pairs, 0), up),
+			       top6_4(word4(low, 1), j, word4(pairs, 1), up),
+			       top6_4(word4(low, 2), j, word4(pairs, 2), up),
+			       top6_4(word4(low, 3), j, word4(pairs, 3), up) };
+}
 
 static inline float lanes_sum(struct lanes x)
 {

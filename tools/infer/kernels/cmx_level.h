@@ -3,8 +3,10 @@
 #ifndef CMX_LEVEL_H
 #define CMX_LEVEL_H
 
+#include "cmx_gemm.h"
 #include "cmx_npu.h"
 #include "cmx_lanes.h"
+#include "cmx_panel.h"
 
 #if CMX_LEVEL == CMX_LEVEL_AVX2
 #define CMX_K(name) name##_avx2
@@ -34,8 +36,11 @@ CMX_NPU_DECLARE(cmx_k_plan);
 CMX_NPU_DECLARE(cmx_k_combine);
 CMX_NPU_DECLARE(cmx_k_sample);
 
-/* out[i] = weight row . x[i] for n <= CMX_TOKEN_TILE token rows of k values. */
-void CMX_K(cmx_dot_tokens)(uint32_t type, const char *row, const float *const *x, uint32_t n,
-			   uint32_t k, float *out);
+/*
+ * The sums of panels [panel, panel + np) and tokens [t, t + nt), at most
+ * CMX_GEMM_CELLS of both together: c[panel][token][row].
+ */
+void CMX_K(cmx_gemm)(const struct cmx_gemm *g, uint32_t panel, uint32_t np, uint32_t t,
+		     uint32_t nt, float *c);
 
 #endif
