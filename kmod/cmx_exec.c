@@ -74,9 +74,9 @@ static int cmx_word_leg(struct cmx_cmd *cmd, u64 va, u32 len, bool round, struct
 	guard(rwsem_read)(&file->vm.lock);
 	if (cmx_vm_check(&file->vm, va, len, CMX_MAP_WRITE, &span))
 		return -EREMOTEIO;
-	if (span.bo->flags & CMX_BO_NO_DATA)
+	if (span.no_data)
 		return -EOPNOTSUPP;
-	x->to = span.bo->entity->index;
+	x->to = span.entity;
 	if (round)
 		swap(x->from, x->to);
 	return 0;

@@ -190,65 +190,65 @@ static bool cmx_record_ok(const struct cmx_launch *launch, u32 i, u64 duration)
 static int cmx_record_range(struct cmx_vm *vm, u64 va, u64 len, u32 access, u32 *spans,
 			    struct cmx_span *first)
 {
-	struct cmx_span span;
-	u64 begin = va;
+	struct cmx_span more, *span = first;
 	int ret;
 
 	if (va + len < va)
 		return -EINVAL;
-	for (; len; va += span.len, len -= span.len) {
+	do {
 		if (!*spans)
 			return -EMSGSIZE;
 		--*spans;
-		ret = cmx_vm_translate(vm, va, len, access, &span);
+		ret = cmx_vm_translate(vm, va, len, access, span);
 		if (ret)
 			return ret;
-		if (va == begin)
-			*first = span;
-	}
+		va += span->len;
+		len -= span->len;
+		span = &more;
+	} while (len);
 	return 0;
 }
 
-static int cmx_record_mapped(struct cmx_file *file, struct cmx_record *record, u32 *spans)
+static int cmx_record_mapped(struct cmx_vm *vm, struct cmx_record *record, u32 *spans)
 {
 	struct cmx_span to, from;
 	bool nothing;
 	int ret;
 
-	guard(rwsem_read)(&file->vm.lock);
 	if (record->opcode != UB_OP_WRITE) {
-		ret = cmx_vm_check(&file->vm, record->va, record->len, CMX_MAP_WRITE, &to);
+		ret = cmx_vm_check(vm, record->va, record->len, CMX_MAP_WRITE, &to);
 		if (ret)
 			return ret;
 		cmx_record_aim(record, &to, false);
-		return to.bo->flags & CMX_BO_NO_DATA ? -EOPNOTSUPP : 0;
+		return to.no_data ? -EOPNOTSUPP : 0;
 	}
-	ret = cmx_record_range(&file->vm, record->va, record->len, CMX_MAP_WRITE, spans, &to);
+	ret = cmx_record_range(vm, record->va, record->len, CMX_MAP_WRITE, spans, &to);
 	if (ret)
 		return ret;
 	cmx_record_aim(record, &to, false);
 	if (record->flags & CMX_RECORD_DONE)
 		return 0;
-	ret = cmx_record_range(&file->vm, record->src_va, record->len, CMX_MAP_READ, spans, &from);
+	ret = cmx_record_range(vm, record->src_va, record->len, CMX_MAP_READ, spans, &from);
 	if (ret)
 		return ret;
-	nothing = to.len == record->len && from.bo != to.bo && to.bo->flags & CMX_BO_NO_DATA;
+	nothing = to.len == record->len && from.bo != to.bo && to.no_data;
 	cmx_record_aim(record, &to, nothing);
 	return 0;
 }
 
 static u32 cmx_launch_check_records(struct cmx_launch *launch, u64 duration)
 {
-	struct cmx_file *file = launch->cmd->queue->obj.file;
+	struct cmx_vm *vm = &launch->cmd->queue->obj.file->vm;
 	u32 spans = CMX_MAX_SPANS;
 
-	launch->generation = READ_ONCE(file->vm.generation);
 	/* They are sorted: the first one tells whether the promise was kept. */
 	if (launch->num_records && launch->records[0].at_ps < cmx_launch_entry(launch)->first_ps)
 		return CMX_CR_KERNEL_ERR;
+	guard(rwsem_read)(&vm->lock);
+	launch->generation = vm->generation;
 	for (u32 i = 0; i < launch->num_records; i++) {
 		if (cmx_record_ok(launch, i, duration) &&
-		    !cmx_record_mapped(file, &launch->records[i], &spans))
+		    !cmx_record_mapped(vm, &launch->records[i], &spans))
 			continue;
 		launch->cmd->imm = i;
 		return CMX_CR_RECORD_ERR;

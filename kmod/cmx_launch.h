@@ -87,7 +87,7 @@ struct cmx_parcel {
 static inline void cmx_record_aim(struct cmx_record *record, const struct cmx_span *to,
 				  bool nothing)
 {
-	record->tseg = to->bo->entity->index;
+	record->tseg = to->entity;
 	record->pad2 = nothing;
 }
 

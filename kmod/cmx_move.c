@@ -203,7 +203,7 @@ static const void *cmx_source(const struct cmx_bytes *bytes, const struct cmx_sp
 {
 	if (bytes->data)
 		return bytes->data;
-	if (src->bo->flags & CMX_BO_NO_DATA)
+	if (src->no_data)
 		return NULL;
 	return cmx_bo_access(src->bo, src->offset, len, false);
 }
@@ -247,7 +247,7 @@ static int cmx_ends_move(const struct cmx_ends *ends, const struct cmx_bytes *by
 	size_t len;
 	int ret;
 
-	if (ends->dst.bo->flags & CMX_BO_NO_DATA) {
+	if (ends->dst.no_data) {
 		*moved = ends->len;
 		return 0;
 	}
@@ -321,7 +321,7 @@ int cmx_move_apply(struct cmx_cmd *cmd, size_t *budget)
 
 static u32 cmx_bo_entity(const struct cmx_span *span, u32 otherwise)
 {
-	return span->bo ? span->bo->entity->index : otherwise;
+	return span->bo ? span->entity : otherwise;
 }
 
 static void cmx_transfer_ends(const struct cmx_cmd *cmd, const struct cmx_ends *ends,
@@ -415,7 +415,7 @@ int cmx_vm_read(struct cmx_vm *vm, u64 va, void *to, size_t len)
 
 		if (ret)
 			return ret;
-		if (span.bo->flags & CMX_BO_NO_DATA)
+		if (span.no_data)
 			return -EACCES;
 		part = span.len;
 		from = cmx_bo_access(span.bo, span.offset, &part, false);

@@ -36,7 +36,7 @@ static int cmx_parcel_target(const struct cmx_parcel *parcel, u32 *entity)
 	guard(rwsem_read)(&file->vm.lock);
 	if (cmx_vm_translate(&file->vm, record->va, record->len, CMX_MAP_WRITE, &span))
 		return -EREMOTEIO;
-	*entity = span.bo->entity->index;
+	*entity = span.entity;
 	return 0;
 }
 

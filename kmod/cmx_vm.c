@@ -3,11 +3,15 @@
  * A client's device address space: mappings in a maple tree by page number.  The tree
  * is only walked and changed under cmx_vm.lock, so it needs no lock of its own.
  */
+#include <linux/hash.h>
 #include <linux/slab.h>
 
 #include "cmx_file.h"
 #include "cmx_ioctl.h"
 #include "cmx_vm.h"
+
+/* Addresses that share a place in cmx_vm.recent: few mappings are smaller. */
+#define CMX_RECENT_SHIFT	16
 
 static unsigned long cmx_va_page(u64 va)
 {
@@ -41,13 +45,35 @@ void cmx_vm_fini(struct cmx_vm *vm, struct cmx_file *file)
 	up_write(&vm->lock);
 }
 
-int cmx_vm_translate(struct cmx_vm *vm, u64 va, u64 len, u32 access, struct cmx_span *span)
+/* Not inline: the state of a search is large, and mostly not needed. */
+static noinline struct cmx_mapping *cmx_vm_search(struct cmx_vm *vm, u64 va,
+						  struct cmx_mapping **recent)
 {
 	MA_STATE(mas, &vm->tree, cmx_va_page(va), cmx_va_page(va));
-	struct cmx_mapping *mapping;
+	struct cmx_mapping *mapping = va >> CMX_VA_BITS ? NULL : mas_walk(&mas);
+
+	if (mapping)
+		WRITE_ONCE(*recent, mapping);
+	return mapping;
+}
+
+/* Readers of the lock may be here at the same time: whose result stays does not matter. */
+static struct cmx_mapping *cmx_vm_find(struct cmx_vm *vm, u64 va)
+{
+	struct cmx_mapping **recent = &vm->recent[hash_64(va >> CMX_RECENT_SHIFT, CMX_RECENT_BITS)];
+	struct cmx_mapping *mapping = READ_ONCE(*recent);
+
+	if (mapping && va - mapping->va < mapping->size)
+		return mapping;
+	return cmx_vm_search(vm, va, recent);
+}
+
+int cmx_vm_translate(struct cmx_vm *vm, u64 va, u64 len, u32 access, struct cmx_span *span)
+{
+	const struct cmx_mapping *mapping;
 
 	lockdep_assert_held(&vm->lock);
-	mapping = va >> CMX_VA_BITS ? NULL : mas_walk(&mas);
+	mapping = cmx_vm_find(vm, va);
 	if (!mapping)
 		return -EFAULT;
 	if ((mapping->flags & access) != access)
@@ -55,6 +81,8 @@ int cmx_vm_translate(struct cmx_vm *vm, u64 va, u64 len, u32 access, struct cmx_
 	span->bo = mapping->bo;
 	span->offset = mapping->offset + (va - mapping->va);
 	span->len = min(len, mapping->va + mapping->size - va);
+	span->entity = mapping->entity;
+	span->no_data = mapping->no_data;
 	return 0;
 }
 
@@ -158,6 +186,8 @@ static int cmx_map_bo(struct cmx_file *file, const struct drm_cmx_map *args, str
 	mapping->size = args->size;
 	mapping->offset = args->offset;
 	mapping->flags = args->flags;
+	mapping->entity = bo->entity->index;
+	mapping->no_data = bo->flags & CMX_BO_NO_DATA;
 	mapping->bo = bo;
 	cmx_bo_get(bo);
 
@@ -229,6 +259,7 @@ static int cmx_vm_remove(struct cmx_file *file, const struct drm_cmx_unmap *args
 	if (!err) {
 		mas_set_range(&mas, cmx_va_page(args->va), cmx_va_page(args->va + args->size) - 1);
 		err = mas_store_gfp(&mas, NULL, GFP_KERNEL_ACCOUNT);
+		memset(file->vm.recent, 0, sizeof(file->vm.recent));
 		file->vm.generation++;
 	}
 	up_write(&file->vm.lock);

@@ -10,6 +10,7 @@
 #include "cmx_bo.h"
 
 #define CMX_VA_BITS	56
+#define CMX_RECENT_BITS	9
 
 struct cmx_file;
 
@@ -25,6 +26,10 @@ struct cmx_mapping {
 	u64 offset;
 	/** @flags: CMX_MAP_*. */
 	u32 flags;
+	/** @entity: index of @bo's. */
+	u32 entity;
+	/** @no_data: @bo has no bytes (CMX_BO_NO_DATA). */
+	bool no_data;
 	/** @next: list of mappings that one UNMAP removes. */
 	struct cmx_mapping *next;
 };
@@ -40,6 +45,11 @@ struct cmx_vm {
 	struct maple_tree tree;
 	/** @generation: counts changes: what was translated before one is void. */
 	u64 generation;
+	/**
+	 * @recent: mappings found last, by a hash of where.  All are in @tree: who takes any
+	 * out of there clears this.  Readers of @lock write it as well.
+	 */
+	struct cmx_mapping *recent[1U << CMX_RECENT_BITS];
 };
 
 /** struct cmx_span - a translated range; valid while cmx_vm.lock is held. */
@@ -50,6 +60,10 @@ struct cmx_span {
 	u64 offset;
 	/** @len: bytes, at most what was asked for. */
 	u64 len;
+	/** @entity: index of the entity they are in. */
+	u32 entity;
+	/** @no_data: @bo has no bytes (CMX_BO_NO_DATA). */
+	bool no_data;
 };
 
 void cmx_vm_init(struct cmx_vm *vm);

@@ -38,7 +38,7 @@ static int cmx_watch_find(struct cmx_watch *watch, struct cmx_vm *vm, u64 va)
 	ret = cmx_vm_check(vm, va, sizeof(u64), CMX_MAP_READ, &span);
 	if (ret)
 		return ret;
-	if (span.bo->flags & CMX_BO_NO_DATA)
+	if (span.no_data)
 		return -EOPNOTSUPP;
 	/* Backed now, so that writers can look at the word without sleeping. */
 	word = cmx_bo_access(span.bo, span.offset, &len, true);

@@ -59,7 +59,7 @@ int cmx_word_update(struct cmx_file *file, struct cmx_timeline *tl, u32 op, u64 
 	guard(rwsem_read)(&file->vm.lock);
 	if (cmx_vm_check(&file->vm, va, len, CMX_MAP_WRITE, &span))
 		return -EREMOTEIO;
-	if (span.bo->flags & CMX_BO_NO_DATA)
+	if (span.no_data)
 		return -EOPNOTSUPP;
 	word = cmx_bo_access(span.bo, span.offset, &size, true);
 	if (IS_ERR(word))
