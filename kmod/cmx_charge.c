@@ -9,14 +9,33 @@
 #include "cmx_charge.h"
 #include "cmx_time.h"
 
-/* Time of the present slice. */
-static u64 cmx_flow_hold(const struct cmx_flow *flow, const struct cmx_rate *rate)
-{
-	u64 hold = cmx_time_at(flow->sent + flow->len, rate);
+/** struct cmx_charge - what a slice found at a stage. */
+struct cmx_charge {
+	/** @at: when it came. */
+	u64 at;
+	/** @begin: when it was served. */
+	u64 begin;
+	/** @end: when that was over. */
+	u64 end;
+};
 
-	if (!flow->sent || hold == U64_MAX)
-		return hold;
-	return hold - cmx_time_at(flow->sent, rate);
+/* Time of the present slice.  Transfers of one size often come one after another. */
+static __always_inline u64 cmx_flow_hold(const struct cmx_step *step, enum cmx_stage stage,
+					 const struct cmx_rate *rate)
+{
+	const struct cmx_flow *flow = step->flow;
+	struct cmx_hold *known = &step->servers->holds[stage][flow->far];
+	u64 time;
+
+	if (flow->sent) {
+		time = cmx_time_at(flow->sent + flow->len, rate);
+		return time == U64_MAX ? time : time - cmx_time_at(flow->sent, rate);
+	}
+	if (known->rate == rate->rate && known->len == flow->len)
+		return known->time;
+	time = cmx_time_at(flow->len, rate);
+	*known = (struct cmx_hold){ .rate = rate->rate, .len = flow->len, .time = time };
+	return time;
 }
 
 /* The same at a rate of the moment.  Links often come in equal ones. */
@@ -39,16 +58,19 @@ static u64 cmx_flow_hold_odd(struct cmx_step *step, u64 rate)
 static u64 cmx_flow_messages(const struct cmx_step *step, enum cmx_stage stage)
 {
 	const struct cmx_flow *flow = step->flow;
-	u32 where = flow->stages & CMX_STAGES_ENGINE ?: flow->stages & CMX_STAGES_SENDER;
+	u32 where;
 
-	if (flow->sent || flow->messages < 2 || !(where & BIT(stage)))
+	if (likely(flow->messages < 2) || flow->sent)
+		return 0;
+	where = flow->stages & CMX_STAGES_ENGINE ?: flow->stages & CMX_STAGES_SENDER;
+	if (!(where & BIT(stage)))
 		return 0;
 	return (flow->messages - 1) * step->servers->machine->profile->message_ps;
 }
 
-static int cmx_charge_time(u64 *free, u64 *busy, u64 at, u64 hold, struct cmx_charge *charge)
+static int cmx_charge_time(u64 *free, u64 *busy, u64 hold, struct cmx_charge *charge)
 {
-	u64 begin = max(*free, at), end;
+	u64 begin = max(*free, charge->at), end;
 
 	if (check_add_overflow(begin, hold, &end))
 		return -EOVERFLOW;
@@ -59,37 +81,39 @@ static int cmx_charge_time(u64 *free, u64 *busy, u64 at, u64 hold, struct cmx_ch
 	return 0;
 }
 
-static int cmx_charge_server(const struct cmx_step *step, struct cmx_server *server,
-			     const struct cmx_rate *rate, u64 extra, struct cmx_charge *charge)
+static __always_inline int cmx_charge_server(const struct cmx_step *step, enum cmx_stage stage,
+					     struct cmx_server *server,
+					     const struct cmx_rate *rate,
+					     struct cmx_charge *charge)
 {
 	const struct cmx_flow *flow = step->flow;
 	u64 hold;
 
-	if (check_add_overflow(cmx_flow_hold(flow, rate), extra, &hold) ||
-	    cmx_charge_time(&server->free, &server->busy, flow->at, hold, charge))
+	if (check_add_overflow(cmx_flow_hold(step, stage, rate), cmx_flow_messages(step, stage),
+			       &hold) ||
+	    cmx_charge_time(&server->free, &server->busy, hold, charge))
 		return -EOVERFLOW;
 	server->bytes += flow->len;
 	return 0;
 }
 
 /* A link that may be degraded. */
-static int cmx_charge_link(struct cmx_step *step, struct cmx_server *server,
-			   const struct cmx_rate *rate, u32 permille, u64 extra,
-			   struct cmx_charge *charge)
+static int cmx_charge_link(struct cmx_step *step, enum cmx_stage stage, struct cmx_server *server,
+			   const struct cmx_rate *rate, u32 permille, struct cmx_charge *charge)
 {
 	struct cmx_rate part;
 
 	if (likely(permille == CMX_PERMILLE))
-		return cmx_charge_server(step, server, rate, extra, charge);
+		return cmx_charge_server(step, stage, server, rate, charge);
 	cmx_rate_init(&part, cmx_route_share(rate->rate, permille));
-	return cmx_charge_server(step, server, &part, extra, charge);
+	return cmx_charge_server(step, stage, server, &part, charge);
 }
 
-static int cmx_charge_lane(const struct cmx_step *step, struct cmx_lane *lane, u64 hold, u64 extra,
-			   u64 bytes, struct cmx_charge *charge)
+static __always_inline int cmx_charge_lane(struct cmx_lane *lane, u64 hold, u64 extra, u64 bytes,
+					   struct cmx_charge *charge)
 {
 	if (check_add_overflow(hold, extra, &hold) ||
-	    cmx_charge_time(&lane->free, &lane->busy, step->flow->at, hold, charge))
+	    cmx_charge_time(&lane->free, &lane->busy, hold, charge))
 		return -EOVERFLOW;
 	lane->bytes += bytes;
 	return 0;
@@ -127,15 +151,25 @@ static u64 cmx_plane_bytes(const struct cmx_route *route, u32 plane, u64 len)
 	return rest;
 }
 
+static struct cmx_port *cmx_port_at(const struct cmx_step *step, enum cmx_stage stage)
+{
+	if (stage == CMX_STAGE_TX)
+		return &cmx_servers_unit(step->servers, step->flow->from)->tx;
+	return &cmx_servers_unit(step->servers, step->flow->to)->rx;
+}
+
 /*
  * All bytes of the slice at the rate of all planes together is, for one link, its own bytes
  * at its own rate.  Equal planes give exactly the rate of the whole port.
  */
-static int cmx_charge_port_planes(struct cmx_step *step, struct cmx_port *port, u32 entity,
-				  u64 extra, struct cmx_charge *charge)
+static int cmx_charge_port_planes(struct cmx_step *step, enum cmx_stage stage,
+				  struct cmx_charge *charge)
 {
 	const struct cmx_flow *flow = step->flow;
 	const struct cmx_topology *topo = &step->servers->machine->fabric.topo;
+	u32 entity = stage == CMX_STAGE_TX ? flow->from : flow->to;
+	struct cmx_port *port = cmx_port_at(step, stage);
+	u64 extra = cmx_flow_messages(step, stage);
 	const struct cmx_route *route = cmx_step_route(step);
 	u64 link = step->speeds->link[cmx_kind_of(step->servers, entity)][flow->far].rate;
 	struct cmx_lane *lanes = cmx_port_planes(step->servers, port);
@@ -150,28 +184,9 @@ static int cmx_charge_port_planes(struct cmx_step *step, struct cmx_port *port, 
 		ub = cmx_topology_ub_link(topo, entity, p);
 		rate = cmx_route_share(link, flow->routes->permille[ub]);
 		rate = cmx_time_part(rate, route->total, route->rate[p]);
-		ret = cmx_charge_lane(step, &lanes[p], cmx_flow_hold_odd(step, rate), extra,
+		ret = cmx_charge_lane(&lanes[p], cmx_flow_hold_odd(step, rate), extra,
 				      cmx_plane_bytes(route, p, flow->len), charge);
 	}
-	return ret;
-}
-
-static int cmx_charge_port(struct cmx_step *step, struct cmx_port *port, u32 entity,
-			   enum cmx_stage stage, struct cmx_charge *charge)
-{
-	const struct cmx_flow *flow = step->flow;
-	const struct cmx_topology *topo = &step->servers->machine->fabric.topo;
-	u64 extra = cmx_flow_messages(step, stage);
-	const struct cmx_rate *rate;
-	int ret;
-
-	if (step->servers->split)
-		return cmx_charge_port_planes(step, port, entity, extra, charge);
-	rate = &step->speeds->port[cmx_kind_of(step->servers, entity)][flow->far];
-	ret = cmx_charge_lane(step, &port->whole, cmx_flow_hold(flow, rate), extra, flow->len,
-			      charge);
-	if (!ret)
-		port->whole.part += cmx_equal_part(flow->len, topo->by_planes, topo->planes);
 	return ret;
 }
 
@@ -196,9 +211,7 @@ static void cmx_chips_init(const struct cmx_step *step, u32 node, u32 plane, u64
 {
 	const struct cmx_flow *flow = step->flow;
 	const struct cmx_topology *topo = &step->servers->machine->fabric.topo;
-	u32 from = cmx_topology_entity_node(topo, flow->from);
-	u32 to = cmx_topology_entity_node(topo, flow->to);
-	u32 other = node == from ? to : from;
+	u32 other = node == flow->from_node ? flow->to_node : flow->from_node;
 
 	chips->mine = &flow->routes->permille[cmx_topology_l2_link(topo, node, plane, 0)];
 	chips->other = &flow->routes->permille[cmx_topology_l2_link(topo, other, plane, 0)];
@@ -241,16 +254,32 @@ static int cmx_charge_chips(struct cmx_step *step, struct cmx_trunk *trunk, u32 
 		if (!chips.share)
 			continue;
 		left--;
-		ret = cmx_charge_lane(step, &lanes[c], cmx_flow_hold_odd(step, chips.rate), 0,
+		ret = cmx_charge_lane(&lanes[c], cmx_flow_hold_odd(step, chips.rate), 0,
 				      left ? chips.bytes : rest, charge);
 		rest -= chips.bytes;
 	}
 	return ret;
 }
 
-static int cmx_charge_trunk_planes(struct cmx_step *step, struct cmx_trunk *trunk, u32 node,
+static u32 cmx_node_at(const struct cmx_step *step, enum cmx_stage stage)
+{
+	bool out = stage == CMX_STAGE_UP || stage == CMX_STAGE_VPC_TX;
+
+	return out ? step->flow->from_node : step->flow->to_node;
+}
+
+static struct cmx_trunk *cmx_trunk_at(const struct cmx_step *step, enum cmx_stage stage)
+{
+	struct cmx_hub *hub = cmx_servers_hub(step->servers, cmx_node_at(step, stage));
+
+	return stage == CMX_STAGE_UP ? &hub->up : &hub->down;
+}
+
+static int cmx_charge_trunk_planes(struct cmx_step *step, enum cmx_stage stage,
 				   struct cmx_charge *charge)
 {
+	u32 node = cmx_node_at(step, stage);
+	struct cmx_trunk *trunk = cmx_trunk_at(step, stage);
 	const struct cmx_topology *topo = &step->servers->machine->fabric.topo;
 	const struct cmx_route *route = cmx_step_route(step);
 	struct cmx_lane *lanes = cmx_trunk_planes(step->servers, trunk);
@@ -268,7 +297,7 @@ static int cmx_charge_trunk_planes(struct cmx_step *step, struct cmx_trunk *trun
 			continue;
 		}
 		rate = cmx_time_part(whole, route->total, route->rate[p]);
-		ret = cmx_charge_lane(step, &lanes[p], cmx_flow_hold_odd(step, rate), 0, bytes,
+		ret = cmx_charge_lane(&lanes[p], cmx_flow_hold_odd(step, rate), 0, bytes,
 				      charge);
 		if (!ret)
 			lanes[p].part += cmx_equal_part(bytes, topo->by_l2, topo->l2_per_plane);
@@ -276,19 +305,33 @@ static int cmx_charge_trunk_planes(struct cmx_step *step, struct cmx_trunk *trun
 	return ret;
 }
 
-static int cmx_charge_trunk(struct cmx_step *step, struct cmx_trunk *trunk, u32 node,
-			    struct cmx_charge *charge)
+/* --------------------------------------------------------------------- planes alike */
+
+static int cmx_charge_port(struct cmx_step *step, enum cmx_stage stage, struct cmx_charge *charge)
+{
+	const struct cmx_flow *flow = step->flow;
+	const struct cmx_topology *topo = &step->servers->machine->fabric.topo;
+	u32 entity = stage == CMX_STAGE_TX ? flow->from : flow->to;
+	struct cmx_lane *lane = &cmx_port_at(step, stage)->whole;
+	const struct cmx_rate *rate = &step->speeds->port[cmx_kind_of(step->servers, entity)]
+							 [flow->far];
+
+	if (cmx_charge_lane(lane, cmx_flow_hold(step, stage, rate), cmx_flow_messages(step, stage),
+			    flow->len, charge))
+		return -EOVERFLOW;
+	lane->part += cmx_equal_part(flow->len, topo->by_planes, topo->planes);
+	return 0;
+}
+
+static int cmx_charge_trunk(struct cmx_step *step, enum cmx_stage stage, struct cmx_charge *charge)
 {
 	const struct cmx_topology *topo = &step->servers->machine->fabric.topo;
+	struct cmx_trunk *trunk = cmx_trunk_at(step, stage);
 	u64 len = step->flow->len, part, first;
-	int ret;
 
-	if (step->servers->split)
-		return cmx_charge_trunk_planes(step, trunk, node, charge);
-	ret = cmx_charge_lane(step, &trunk->whole,
-			      cmx_flow_hold(step->flow, &step->speeds->trunk), 0, len, charge);
-	if (ret)
-		return ret;
+	if (cmx_charge_lane(&trunk->whole, cmx_flow_hold(step, stage, &step->speeds->trunk), 0,
+			    len, charge))
+		return -EOVERFLOW;
 	part = cmx_equal_part(len, topo->by_planes, topo->planes);
 	first = len - (topo->planes - 1) * part;
 	trunk->whole.part += part;
@@ -299,18 +342,15 @@ static int cmx_charge_trunk(struct cmx_step *step, struct cmx_trunk *trunk, u32 
 
 /* --------------------------------------------------------------------------- stages */
 
-static int cmx_charge_hub(struct cmx_step *step, enum cmx_stage stage, struct cmx_charge *charge)
+static int cmx_charge_vpc(struct cmx_step *step, enum cmx_stage stage, struct cmx_charge *charge)
 {
-	const struct cmx_topology *topo = &step->servers->machine->fabric.topo;
-	bool out = stage == CMX_STAGE_UP || stage == CMX_STAGE_VPC_TX;
-	u32 node = cmx_topology_entity_node(topo, out ? step->flow->from : step->flow->to);
+	u32 node = cmx_node_at(step, stage);
 	struct cmx_hub *hub = cmx_servers_hub(step->servers, node);
+	u32 link = step->servers->machine->fabric.topo.first_vpc + node;
 
-	if (stage == CMX_STAGE_UP || stage == CMX_STAGE_DOWN)
-		return cmx_charge_trunk(step, out ? &hub->up : &hub->down, node, charge);
-	return cmx_charge_link(step, out ? &hub->vpc_tx : &hub->vpc_rx, &step->speeds->vpc,
-			       step->flow->routes->permille[topo->first_vpc + node],
-			       cmx_flow_messages(step, stage), charge);
+	return cmx_charge_link(step, stage,
+			       stage == CMX_STAGE_VPC_TX ? &hub->vpc_tx : &hub->vpc_rx,
+			       &step->speeds->vpc, step->flow->routes->permille[link], charge);
 }
 
 /* Links of dies that are no UB planes. */
@@ -320,14 +360,13 @@ static int cmx_charge_die(struct cmx_step *step, enum cmx_stage stage, struct cm
 	const u16 *permille = step->flow->routes->permille;
 	u32 entity = stage == CMX_STAGE_RDMA_TX ? step->flow->from : step->flow->to;
 	struct cmx_unit *unit = cmx_servers_unit(step->servers, entity);
-	u64 extra = cmx_flow_messages(step, stage);
 
 	if (stage == CMX_STAGE_DIE)
-		return cmx_charge_link(step, &unit->die, &step->speeds->sibling,
-				       permille[topo->first_die + entity / 2], extra, charge);
-	return cmx_charge_link(step, stage == CMX_STAGE_RDMA_TX ? &unit->rdma_tx : &unit->rdma_rx,
-			       &step->speeds->rdma, permille[topo->first_rdma + entity], extra,
-			       charge);
+		return cmx_charge_link(step, stage, &unit->die, &step->speeds->sibling,
+				       permille[topo->first_die + entity / 2], charge);
+	return cmx_charge_link(step, stage,
+			       stage == CMX_STAGE_RDMA_TX ? &unit->rdma_tx : &unit->rdma_rx,
+			       &step->speeds->rdma, permille[topo->first_rdma + entity], charge);
 }
 
 static int cmx_charge_local(struct cmx_step *step, struct cmx_charge *charge)
@@ -335,7 +374,8 @@ static int cmx_charge_local(struct cmx_step *step, struct cmx_charge *charge)
 	struct cmx_flow *flow = step->flow;
 	struct cmx_server *mem = &cmx_servers_unit(step->servers, flow->to)->mem;
 	u32 kind = cmx_kind_of(step->servers, flow->to);
-	int ret = cmx_charge_server(step, mem, &step->speeds->local[kind], 0, charge);
+	int ret = cmx_charge_server(step, CMX_STAGE_LOCAL, mem, &step->speeds->local[kind],
+				    charge);
 
 	/* The same memory reads every byte and writes it. */
 	if (!ret)
@@ -347,48 +387,58 @@ static int cmx_charge_launch(struct cmx_step *step, struct cmx_charge *charge)
 {
 	struct cmx_flow *flow = step->flow;
 	struct cmx_server *mem = &cmx_servers_unit(step->servers, flow->to)->mem;
-	int ret = cmx_charge_time(&mem->free, &mem->busy, flow->at,
-				  cmx_flow_hold_odd(step, flow->rate), charge);
+	int ret = cmx_charge_time(&mem->free, &mem->busy, cmx_flow_hold_odd(step, flow->rate),
+				  charge);
 
 	if (!ret)
 		mem->bytes += flow->len;
 	return ret;
 }
 
-int cmx_charge_stage(struct cmx_step *step, enum cmx_stage stage, struct cmx_charge *charge)
+/* Engines and memories, one server each. */
+static int cmx_charge_unit(struct cmx_step *step, enum cmx_stage stage, struct cmx_charge *charge)
 {
 	const struct cmx_speeds *speeds = step->speeds;
 	const struct cmx_flow *flow = step->flow;
-	struct cmx_servers *servers = step->servers;
-	u32 from = flow->from, to = flow->to;
-	u64 extra = cmx_flow_messages(step, stage);
+	bool asks = stage == CMX_STAGE_READ || stage == CMX_STAGE_WRITE;
+	u32 entity = asks ? flow->initiator : stage == CMX_STAGE_MEM_FROM ? flow->from : flow->to;
+	struct cmx_unit *unit = cmx_servers_unit(step->servers, entity);
+	struct cmx_server *server = &unit->mem;
+	const struct cmx_rate *rate;
 
 	switch (stage) {
 	case CMX_STAGE_READ:
-		return cmx_charge_server(step, &cmx_servers_unit(servers, flow->initiator)->read,
-					 &speeds->read[flow->far], extra, charge);
+		server = &unit->read;
+		rate = &speeds->read[flow->far];
+		break;
 	case CMX_STAGE_WRITE:
-		return cmx_charge_server(step, &cmx_servers_unit(servers, flow->initiator)->write,
-					 &speeds->write[flow->far], extra, charge);
-	case CMX_STAGE_MEM_FROM:
-		return cmx_charge_server(step, &cmx_servers_unit(servers, from)->mem,
-					 &speeds->mem[cmx_kind_of(servers, from)], 0, charge);
+		server = &unit->write;
+		rate = &speeds->write[flow->far];
+		break;
+	case CMX_STAGE_INTAKE:
+		server = &unit->intake;
+		rate = &speeds->intake[flow->far];
+		break;
+	default:
+		rate = &speeds->mem[cmx_kind_of(step->servers, entity)];
+	}
+	return cmx_charge_server(step, stage, server, rate, charge);
+}
+
+/* Not inline: it would take registers from what most slices pass. */
+static noinline int cmx_charge_other(struct cmx_step *step, enum cmx_stage stage,
+				     struct cmx_charge *charge)
+{
+	switch (stage) {
 	case CMX_STAGE_TX:
-		return cmx_charge_port(step, &cmx_servers_unit(servers, from)->tx, from, stage,
-				       charge);
 	case CMX_STAGE_RX:
-		return cmx_charge_port(step, &cmx_servers_unit(servers, to)->rx, to, stage, charge);
+		return cmx_charge_port_planes(step, stage, charge);
 	case CMX_STAGE_UP:
 	case CMX_STAGE_DOWN:
+		return cmx_charge_trunk_planes(step, stage, charge);
 	case CMX_STAGE_VPC_TX:
 	case CMX_STAGE_VPC_RX:
-		return cmx_charge_hub(step, stage, charge);
-	case CMX_STAGE_INTAKE:
-		return cmx_charge_server(step, &cmx_servers_unit(servers, to)->intake,
-					 &speeds->intake[flow->far], 0, charge);
-	case CMX_STAGE_MEM_TO:
-		return cmx_charge_server(step, &cmx_servers_unit(servers, to)->mem,
-					 &speeds->mem[cmx_kind_of(servers, to)], 0, charge);
+		return cmx_charge_vpc(step, stage, charge);
 	case CMX_STAGE_LOCAL:
 		return cmx_charge_local(step, charge);
 	case CMX_STAGE_LAUNCH:
@@ -396,4 +446,66 @@ int cmx_charge_stage(struct cmx_step *step, enum cmx_stage stage, struct cmx_cha
 	default:
 		return cmx_charge_die(step, stage, charge);
 	}
+}
+
+static int cmx_charge_stage(struct cmx_step *step, enum cmx_stage stage, struct cmx_charge *charge)
+{
+	struct cmx_charge other;
+	int ret;
+
+	switch (stage) {
+	case CMX_STAGE_READ:
+	case CMX_STAGE_WRITE:
+	case CMX_STAGE_MEM_FROM:
+	case CMX_STAGE_INTAKE:
+	case CMX_STAGE_MEM_TO:
+		return cmx_charge_unit(step, stage, charge);
+	case CMX_STAGE_TX:
+	case CMX_STAGE_RX:
+		if (likely(!step->servers->split))
+			return cmx_charge_port(step, stage, charge);
+		break;
+	case CMX_STAGE_UP:
+	case CMX_STAGE_DOWN:
+		if (likely(!step->servers->split))
+			return cmx_charge_trunk(step, stage, charge);
+		break;
+	default:
+		break;
+	}
+	/* A copy: the address of @charge itself would bind it to memory. */
+	other = *charge;
+	ret = cmx_charge_other(step, stage, &other);
+	*charge = other;
+	return ret;
+}
+
+/* What a slice finds at a stage is kept in registers from one to the next. */
+int cmx_charge_slice(struct cmx_step *step, u64 now)
+{
+	struct cmx_flow *flow = step->flow;
+	u64 at = flow->at, end = flow->end;
+	u32 left = flow->left;
+	int ret = 0;
+
+	while (left) {
+		struct cmx_charge charge = { .at = at };
+
+		ret = cmx_charge_stage(step, __ffs(left), &charge);
+		if (ret)
+			break;
+		if (left == flow->stages)
+			flow->first_end = charge.end;
+		left &= left - 1;
+		end = max(end, charge.end);
+		at = charge.begin;
+		if (at > now && left) {
+			ret = 1;
+			break;
+		}
+	}
+	flow->left = left;
+	flow->end = end;
+	flow->at = at;
+	return ret;
 }

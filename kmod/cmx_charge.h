@@ -7,26 +7,6 @@
 #include "cmx_flow.h"
 #include "cmx_server.h"
 
-/** enum cmx_stage - servers a slice asks, in this order. */
-enum cmx_stage {
-	CMX_STAGE_READ,		/* a die's engines, UB reads */
-	CMX_STAGE_WRITE,	/* a die's engines, UB writes */
-	CMX_STAGE_MEM_FROM,	/* memory read */
-	CMX_STAGE_DIE,		/* link between the dies of an NPU */
-	CMX_STAGE_RDMA_TX,
-	CMX_STAGE_VPC_TX,
-	CMX_STAGE_TX,		/* links of the source */
-	CMX_STAGE_UP,		/* to the L2 chips */
-	CMX_STAGE_DOWN,		/* from the L2 chips */
-	CMX_STAGE_RX,		/* links of the destination */
-	CMX_STAGE_RDMA_RX,
-	CMX_STAGE_VPC_RX,
-	CMX_STAGE_INTAKE,	/* a socket takes in what is written */
-	CMX_STAGE_MEM_TO,	/* memory written */
-	CMX_STAGE_LOCAL,	/* memory read and written */
-	CMX_STAGE_LAUNCH,	/* memory used by a launch */
-};
-
 #define CMX_STAGES_ENGINE	(BIT(CMX_STAGE_READ) | BIT(CMX_STAGE_WRITE))
 #define CMX_STAGES_SENDER	(BIT(CMX_STAGE_DIE) | BIT(CMX_STAGE_RDMA_TX) |	\
 				 BIT(CMX_STAGE_VPC_TX) | BIT(CMX_STAGE_TX))
@@ -45,14 +25,6 @@ struct cmx_step {
 	bool routed;
 };
 
-/** struct cmx_charge - what a slice found at a stage. */
-struct cmx_charge {
-	/** @begin: when it was served. */
-	u64 begin;
-	/** @end: when that was over. */
-	u64 end;
-};
-
 static inline u32 cmx_kind_of(const struct cmx_servers *servers, u32 entity)
 {
 	return entity < servers->machine->num_dies ? CMX_ENTITY_DIE : CMX_ENTITY_SOCKET;
@@ -65,7 +37,12 @@ static inline u32 cmx_kind_of(const struct cmx_servers *servers, u32 entity)
  */
 const struct cmx_route *cmx_step_route(struct cmx_step *step);
 
-/* cmx_charge_stage() - have it served at the flow's time; 0 or -EOVERFLOW. */
-int cmx_charge_stage(struct cmx_step *step, enum cmx_stage stage, struct cmx_charge *charge);
+/*
+ * cmx_charge_slice() - through the stages that are left, as far as nothing has to be waited
+ * for after @now.
+ *
+ * Return: 0: through all; 1: the next one comes at the flow's time; -EOVERFLOW.
+ */
+int cmx_charge_slice(struct cmx_step *step, u64 now);
 
 #endif

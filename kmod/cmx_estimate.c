@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a way gives: real transfers, charged to an idle machine. */
 #include <linux/sizes.h>
+#include <linux/slab.h>
 
 #include "cmx_entity.h"
 #include "cmx_flow.h"
@@ -45,16 +46,18 @@ int cmx_route_estimate(struct cmx_machine *machine, struct cmx_routes *routes, u
 {
 	struct cmx_transfer read = { .initiator = from, .from = to, .to = from, .messages = 1 };
 	struct cmx_transfer write = { .initiator = from, .from = from, .to = to, .messages = 1 };
-	struct cmx_servers servers = {};
+	struct cmx_servers *servers = kzalloc(sizeof(*servers), GFP_KERNEL_ACCOUNT);
 	u64 start = 0;
-	int ret = cmx_servers_init(&servers, machine);
 
-	if (ret)
-		return ret;
-	cmx_servers_use_routes(&servers, routes);
-	cmx_servers_restrict(&servers, planes);
-	cmx_estimate(&servers, &read, planes, &estimate->read_rate, &estimate->read_ps, &start);
-	cmx_estimate(&servers, &write, planes, &estimate->write_rate, &estimate->write_ps, &start);
-	cmx_servers_fini(&servers);
+	if (!servers || cmx_servers_init(servers, machine)) {
+		kfree(servers);
+		return -ENOMEM;
+	}
+	cmx_servers_use_routes(servers, routes);
+	cmx_servers_restrict(servers, planes);
+	cmx_estimate(servers, &read, planes, &estimate->read_rate, &estimate->read_ps, &start);
+	cmx_estimate(servers, &write, planes, &estimate->write_rate, &estimate->write_ps, &start);
+	cmx_servers_fini(servers);
+	kfree(servers);
 	return 0;
 }

@@ -75,6 +75,7 @@ void cmx_flow_begin(struct cmx_flow *flow, const struct cmx_servers *servers,
 {
 	const struct cmx_topology *topo = &servers->machine->fabric.topo;
 
+	cmx_servers_prefetch(servers, x->to);
 	flow->start = at;
 	flow->at = at;
 	flow->end = at;
@@ -87,8 +88,9 @@ void cmx_flow_begin(struct cmx_flow *flow, const struct cmx_servers *servers,
 	flow->planes = planes;
 	flow->messages = x->messages;
 	flow->left = 0;
-	flow->far = cmx_topology_entity_node(topo, x->from) !=
-		    cmx_topology_entity_node(topo, x->to);
+	flow->from_node = cmx_topology_entity_node(topo, x->from);
+	flow->to_node = cmx_topology_entity_node(topo, x->to);
+	flow->far = flow->from_node != flow->to_node;
 	cmx_flow_plan(servers, flow, cmx_flow_way(servers, flow));
 	flow->slice = max_t(u64, flow->way == CMX_WAY_LOCAL ? CMX_SLICE_MEM : CMX_SLICE_LINKS,
 			    DIV_ROUND_UP_ULL(x->bytes, CMX_MAX_SLICES));
@@ -157,29 +159,6 @@ static int cmx_flow_begin_slice(struct cmx_step *step)
 	return 0;
 }
 
-/* Through the stages that are left, as far as nothing has to be waited for after @now. */
-static int cmx_flow_pass(struct cmx_step *step, u64 now)
-{
-	struct cmx_flow *flow = step->flow;
-
-	while (flow->left) {
-		enum cmx_stage stage = __ffs(flow->left);
-		struct cmx_charge charge = {};
-		int ret = cmx_charge_stage(step, stage, &charge);
-
-		if (ret)
-			return ret;
-		if (flow->left == flow->stages)
-			flow->first_end = charge.end;
-		flow->left &= flow->left - 1;
-		flow->end = max(flow->end, charge.end);
-		flow->at = charge.begin;
-		if (flow->at > now && flow->left)
-			return 1;
-	}
-	return 0;
-}
-
 static int cmx_flow_finish(struct cmx_step *step)
 {
 	struct cmx_flow *flow = step->flow;
@@ -206,7 +185,7 @@ static int cmx_flow_run(struct cmx_step *step, u64 now)
 			if (ret)
 				return ret;
 		}
-		ret = cmx_flow_pass(step, now);
+		ret = cmx_charge_slice(step, now);
 		if (ret)
 			return ret;
 		flow->sent += flow->len;
@@ -218,15 +197,17 @@ static int cmx_flow_run(struct cmx_step *step, u64 now)
 
 int cmx_flow_step(struct cmx_servers *servers, struct cmx_flow *flow, u64 now)
 {
-	struct cmx_step step;
+	struct cmx_step step = {
+		.servers = servers,
+		.speeds = &servers->machine->speeds,
+		.flow = flow,
+		.routed = false,
+		.memo_rate = 0,
+		.memo_hold = 0,
+	};
 	struct cmx_routes *held = flow->left ? flow->routes : NULL;
 	int ret;
 
-	step.servers = servers;
-	step.speeds = &servers->machine->speeds;
-	step.flow = flow;
-	step.routed = false;
-	step.memo_rate = 0;
 	ret = cmx_flow_run(&step, now);
 	if (ret < 0)
 		flow->left = 0;

@@ -55,6 +55,10 @@ struct cmx_flow {
 	u32 from;
 	/** @to: entity they are written to. */
 	u32 to;
+	/** @from_node: node of @from; a launch's own memory: unused. */
+	u32 from_node;
+	/** @to_node: node of @to; likewise. */
+	u32 to_node;
 	/** @planes: as in struct drm_cmx_queue_create. */
 	u32 planes;
 	/** @messages: messages they are sent in. */

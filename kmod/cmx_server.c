@@ -47,6 +47,7 @@ static void cmx_servers_look(struct cmx_servers *servers)
 int cmx_servers_init(struct cmx_servers *servers, struct cmx_machine *machine)
 {
 	servers->machine = machine;
+	servers->fabric = &machine->fabric;
 	servers->units = kcalloc(cmx_servers_blocks(servers), sizeof(*servers->units),
 				 GFP_KERNEL_ACCOUNT);
 	servers->hubs = kcalloc(machine->num_nodes, sizeof(*servers->hubs), GFP_KERNEL_ACCOUNT);
@@ -100,12 +101,6 @@ void cmx_servers_fini(struct cmx_servers *servers)
 	cmx_routes_put(servers->routes);
 }
 
-/* No reference is taken to what is only compared: it differs, or we hold it ourselves. */
-bool cmx_servers_are_stale(const struct cmx_servers *servers)
-{
-	return rcu_access_pointer(servers->machine->fabric.routes) != servers->routes;
-}
-
 void cmx_servers_use_routes(struct cmx_servers *servers, struct cmx_routes *routes)
 {
 	kref_get(&routes->ref);
@@ -133,13 +128,9 @@ void cmx_servers_restrict(struct cmx_servers *servers, u32 planes)
 		servers->split = true;
 }
 
-struct cmx_unit *cmx_servers_unit(struct cmx_servers *servers, u32 entity)
+void cmx_servers_add_units(struct cmx_servers *servers, u32 entity)
 {
-	struct cmx_unit **block = &servers->units[entity / CMX_UNIT_BLOCK];
-
-	if (unlikely(!*block))
-		*block = kmem_cache_zalloc(cmx_unit_cache, CMX_GFP_SURE);
-	return *block + entity % CMX_UNIT_BLOCK;
+	servers->units[entity / CMX_UNIT_BLOCK] = kmem_cache_zalloc(cmx_unit_cache, CMX_GFP_SURE);
 }
 
 struct cmx_hub *cmx_servers_hub(struct cmx_servers *servers, u32 node)

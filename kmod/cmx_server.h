@@ -3,12 +3,35 @@
 #ifndef CMX_SERVER_H
 #define CMX_SERVER_H
 
+#include <linux/prefetch.h>
+#include <linux/rcupdate.h>
 #include <linux/types.h>
 
 #include "cmx_routes.h"
 
 struct cmx_counters;
 struct cmx_machine;
+
+/** enum cmx_stage - servers a slice asks, in this order. */
+enum cmx_stage {
+	CMX_STAGE_READ,		/* a die's engines, UB reads */
+	CMX_STAGE_WRITE,	/* a die's engines, UB writes */
+	CMX_STAGE_MEM_FROM,	/* memory read */
+	CMX_STAGE_DIE,		/* link between the dies of an NPU */
+	CMX_STAGE_RDMA_TX,
+	CMX_STAGE_VPC_TX,
+	CMX_STAGE_TX,		/* links of the source */
+	CMX_STAGE_UP,		/* to the L2 chips */
+	CMX_STAGE_DOWN,		/* from the L2 chips */
+	CMX_STAGE_RX,		/* links of the destination */
+	CMX_STAGE_RDMA_RX,
+	CMX_STAGE_VPC_RX,
+	CMX_STAGE_INTAKE,	/* a socket takes in what is written */
+	CMX_STAGE_MEM_TO,	/* memory written */
+	CMX_STAGE_LOCAL,	/* memory read and written */
+	CMX_STAGE_LAUNCH,	/* memory used by a launch */
+	CMX_STAGES,
+};
 
 /** struct cmx_server - serves one after another, in the order of the clock. */
 struct cmx_server {
@@ -60,10 +83,10 @@ struct cmx_trunk {
 struct cmx_unit {
 	/** @mem: memory. */
 	struct cmx_server mem;
+	/** @rx: UB links, in: with @mem what most writes to it touch. */
+	struct cmx_port rx;
 	/** @tx: UB links, out. */
 	struct cmx_port tx;
-	/** @rx: UB links, in. */
-	struct cmx_port rx;
 	/** @read: engine that reads over UB. */
 	struct cmx_server read;
 	/** @write: engine that writes over UB. */
@@ -100,6 +123,16 @@ struct cmx_hub {
 	struct cmx_server vpc_rx;
 };
 
+/** struct cmx_hold - how long a stage is busy with the first slice of a transfer. */
+struct cmx_hold {
+	/** @rate: at that rate. */
+	u64 rate;
+	/** @len: with so many bytes. */
+	u64 len;
+	/** @time: picoseconds. */
+	u64 time;
+};
+
 #define CMX_UNIT_BLOCK	16	/* entities of one allocation */
 
 /**
@@ -112,6 +145,8 @@ struct cmx_hub {
 struct cmx_servers {
 	/** @machine: entities. */
 	struct cmx_machine *machine;
+	/** @fabric: the machine's. */
+	struct cmx_fabric *fabric;
 	/** @routes: what works; a reference. */
 	struct cmx_routes *routes;
 	/** @split: planes are told apart. */
@@ -126,12 +161,22 @@ struct cmx_servers {
 	struct cmx_hub **hubs;
 	/** @route: of the slice that is being charged. */
 	struct cmx_route route;
+	/** @holds: last ones, by stage and whether another node is addressed. */
+	struct cmx_hold holds[CMX_STAGES][2];
 };
 
 int cmx_servers_init(struct cmx_servers *servers, struct cmx_machine *machine);
 void cmx_servers_fini(struct cmx_servers *servers);
-/* cmx_servers_are_stale() - whether there are newer routes than those in use. */
-bool cmx_servers_are_stale(const struct cmx_servers *servers);
+/*
+ * cmx_servers_are_stale() - whether there are newer routes than those in use.
+ *
+ * No reference is taken to what is only compared: it differs, or we hold it ourselves.
+ */
+static inline bool cmx_servers_are_stale(const struct cmx_servers *servers)
+{
+	return rcu_access_pointer(servers->fabric->routes) != servers->routes;
+}
+
 /* cmx_servers_take_routes() - use the newest from now on; whether other parts work then. */
 bool cmx_servers_take_routes(struct cmx_servers *servers);
 /* cmx_servers_use_routes() - use these from now on. */
@@ -140,13 +185,29 @@ void cmx_servers_use_routes(struct cmx_servers *servers, struct cmx_routes *rout
 void cmx_servers_restrict(struct cmx_servers *servers, u32 planes);
 
 /* These may not fail: what was charged before cannot be taken back. */
-struct cmx_unit *cmx_servers_unit(struct cmx_servers *servers, u32 entity);
+void cmx_servers_add_units(struct cmx_servers *servers, u32 entity);
 struct cmx_hub *cmx_servers_hub(struct cmx_servers *servers, u32 node);
 struct cmx_lane *cmx_port_planes(const struct cmx_servers *servers, struct cmx_port *port);
 struct cmx_lane *cmx_trunk_planes(const struct cmx_servers *servers, struct cmx_trunk *trunk);
 /* cmx_trunk_chips() - L2 chips of a plane, one by one. */
 struct cmx_lane *cmx_trunk_chips(const struct cmx_servers *servers, struct cmx_trunk *trunk,
 				 u32 plane);
+
+/* cmx_servers_prefetch() - a write to @entity is about to be charged. */
+static inline void cmx_servers_prefetch(const struct cmx_servers *servers, u32 entity)
+{
+	const struct cmx_unit *block = servers->units[entity / CMX_UNIT_BLOCK];
+
+	if (block)
+		prefetchw(&block[entity % CMX_UNIT_BLOCK].rx.whole);
+}
+
+static inline struct cmx_unit *cmx_servers_unit(struct cmx_servers *servers, u32 entity)
+{
+	if (unlikely(!servers->units[entity / CMX_UNIT_BLOCK]))
+		cmx_servers_add_units(servers, entity);
+	return servers->units[entity / CMX_UNIT_BLOCK] + entity % CMX_UNIT_BLOCK;
+}
 
 int cmx_unit_cache_create(void);
 void cmx_unit_cache_destroy(void);

@@ -218,7 +218,7 @@ int cmx_member_slice(struct cmx_member *member, struct cmx_actor *actor)
 		if (unlikely(cmx_servers_are_stale(&tl->servers)) && !tl->partial)
 			cmx_timeline_take_routes(tl);
 		cmx_timeline_inbox(tl);
-		ret = cmx_timeline_pump(tl);
+		ret = list_empty(&tl->pending) ? 0 : cmx_timeline_pump(tl);
 		if (ret)
 			return ret < 0 ? ret : CMX_STEP_MORE;
 		if (actor && actor->state == CMX_ACTOR_RELEASED)
