@@ -70,7 +70,7 @@ void cmx_cmd_free(struct cmx_cmd *cmd)
 	struct cmx_timeline *tl = cmd->queue->member->timeline;
 
 	if (cmd->launch)
-		cmx_launch_free(cmd->launch);
+		cmx_launch_end(cmd->launch);
 	cmd->launch = NULL;
 	/* It went away while it was being charged, or that is over and it had many legs. */
 	if (cmd->phase == CMX_PHASE_FLOW)

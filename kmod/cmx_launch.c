@@ -42,14 +42,25 @@ int cmx_launch_alloc(struct cmx_cmd *cmd)
 	launch->node.index = cmd->node.index;
 	INIT_LIST_HEAD(&launch->ready);
 	launch->cost = entry->cost;
+	launch->refs = 1;
+	launch->member = cmd->queue->member;
+	launch->queue = cmd->queue->obj.handle;
 	launch->cmd = cmd;
 	cmd->launch = launch;
 	return 0;
 }
 
-void cmx_launch_free(struct cmx_launch *launch)
+void cmx_launch_put(struct cmx_launch *launch)
 {
-	struct cmx_member *member = launch->cmd->queue->member;
+	if (--launch->refs)
+		return;
+	kvfree(launch->records);
+	kfree(launch);
+}
+
+void cmx_launch_end(struct cmx_launch *launch)
+{
+	struct cmx_member *member = launch->member;
 
 	cmx_heap_remove(&member->timeline->heap, &launch->node);
 	cmx_heap_unreserve(&member->timeline->heap);
@@ -59,8 +70,8 @@ void cmx_launch_free(struct cmx_launch *launch)
 	}
 	if (launch->batch)
 		cmx_batch_forget(launch);
-	kvfree(launch->records);
-	kfree(launch);
+	launch->cmd = NULL;
+	cmx_launch_put(launch);
 }
 
 /* Time-only: the records lie in device memory. */
@@ -341,19 +352,25 @@ void cmx_launch_count(struct cmx_cmd *cmd)
 	unit->vector_busy += cmx_time_part(time, q->args.vector_cores, p->vector_cores);
 }
 
-/* Records of a launch leave one after another: the next enters when the engine is free. */
+/*
+ * Records of a launch leave one after another: the next enters when the engine is free.  It
+ * is mostly the next event, too, and stays first in the heap.
+ */
 int cmx_launch_send(struct cmx_launch *launch)
 {
 	struct cmx_cmd *cmd = launch->cmd;
 	struct cmx_timeline *tl = cmd->queue->member->timeline;
 	struct cmx_parcel *parcel = cmx_parcel_alloc(launch);
+	bool sent;
 
 	if (!parcel)
 		return -ENOMEM;
 	cmx_heap_remove(&tl->heap, &launch->node);
-	launch->send_at = cmx_parcel_send(launch, parcel);
+	sent = cmx_parcel_charge(parcel, &launch->send_at);
 	launch->next_record++;
 	cmx_launch_schedule(launch);
+	if (sent)
+		cmx_parcel_depart(parcel);
 	if (cmd->phase == CMX_PHASE_SENDING)
 		cmx_cmd_complete_at(cmd, cmd->node.time);
 	return 0;

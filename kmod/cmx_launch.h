@@ -22,12 +22,31 @@ struct cmx_timeline;
 #define CMX_MAX_BATCH		256
 
 /**
+ * struct cmx_train - records of a launch that arrive in the order in which they left.
+ *
+ * Only the first is in the heap, however many are on their way: the one behind it takes its
+ * place when it arrives.
+ */
+struct cmx_train {
+	/** @last: what left last, or NULL: it has arrived. */
+	struct cmx_parcel *last;
+};
+
+/**
  * struct cmx_launch - what a launch has beside its command.
+ *
+ * It ends with its command, and is there until the last of its records has arrived.
  */
 struct cmx_launch {
 	/** @node: event of the next record to be sent. */
 	struct cmx_heap_node node;
-	/** @cmd: command. */
+	/** @refs: @cmd, and records on their way. */
+	u32 refs;
+	/** @queue: handle of the command's queue. */
+	u32 queue;
+	/** @member: that queue's. */
+	struct cmx_member *member;
+	/** @cmd: command, or NULL: it is over. */
 	struct cmx_cmd *cmd;
 	/** @ready: in cmx_member.launches until handed out. */
 	struct list_head ready;
@@ -55,6 +74,8 @@ struct cmx_launch {
 	u64 generation;
 	/** @records: remote traffic (kvmalloc()). */
 	struct cmx_record *records;
+	/** @trains: what is on its way, by whether it goes to another node: that is slower. */
+	struct cmx_train trains[2];
 };
 
 /**
@@ -65,18 +86,16 @@ struct cmx_parcel {
 	struct cmx_heap_node node;
 	/** @link: in cmx_member.parcels or cmx_timeline.parcels. */
 	struct list_head link;
-	/** @member: who sent it. */
-	struct cmx_member *member;
-	/** @queue: handle of the queue it came from. */
-	u32 queue;
+	/** @launch: whose it is: a reference. */
+	struct cmx_launch *launch;
+	/** @record: what to do: one of the launch's. */
+	const struct cmx_record *record;
 	/** @progress: bytes applied. */
 	u64 progress;
 	/** @flow: the transfer as long as it has to wait for a server, else NULL. */
 	struct cmx_flow *flow;
-	/** @generation: cmx_vm.generation when @record was looked up. */
-	u64 generation;
-	/** @record: what to do. */
-	struct cmx_record record;
+	/** @behind: next one of its train, not in the heap yet, or NULL. */
+	struct cmx_parcel *behind;
 };
 
 /*
@@ -109,16 +128,25 @@ void cmx_launch_outcome(struct cmx_launch *launch);
 int cmx_launch_send(struct cmx_launch *launch);
 /* cmx_parcel_alloc() - for the launch's next record, or NULL. */
 struct cmx_parcel *cmx_parcel_alloc(struct cmx_launch *launch);
-/* cmx_parcel_send() - it leaves now.  Return: when the next one can. */
-u64 cmx_parcel_send(struct cmx_launch *launch, struct cmx_parcel *parcel);
+/*
+ * cmx_parcel_charge() - it leaves now; what has no way is lost.
+ * @next: out: when the next one can leave
+ *
+ * Return: false: it is gone.
+ */
+bool cmx_parcel_charge(struct cmx_parcel *parcel, u64 *next);
+/* cmx_parcel_depart() - have it go on at its time. */
+void cmx_parcel_depart(struct cmx_parcel *parcel);
 /* cmx_parcel_apply() - a record goes on, or arrives; -EAGAIN: the slice is used up. */
 int cmx_parcel_apply(struct cmx_parcel *parcel, size_t *budget);
 /* cmx_launch_alloc() - state for @cmd, with its arguments' cost. */
 int cmx_launch_alloc(struct cmx_cmd *cmd);
 /* cmx_launch_count() - it completed now: what it used of its die. */
 void cmx_launch_count(struct cmx_cmd *cmd);
-/* cmx_launch_free() - with its command. */
-void cmx_launch_free(struct cmx_launch *launch);
+/* cmx_launch_end() - its command goes. */
+void cmx_launch_end(struct cmx_launch *launch);
+/* cmx_launch_put() - one reference less. */
+void cmx_launch_put(struct cmx_launch *launch);
 /* cmx_batch_forget() - @launch goes away while a thread has it. */
 void cmx_batch_forget(struct cmx_launch *launch);
 /* cmx_launches_cancel() - end those that wait for a thread, at their bounds. */

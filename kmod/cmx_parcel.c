@@ -19,14 +19,16 @@
 /* Whether no mapping came or went since it was looked up. */
 static bool cmx_parcel_is_known(const struct cmx_parcel *parcel)
 {
-	return READ_ONCE(parcel->member->obj.file->vm.generation) == parcel->generation;
+	const struct cmx_launch *launch = parcel->launch;
+
+	return READ_ONCE(launch->member->obj.file->vm.generation) == launch->generation;
 }
 
 /* Where the record goes: all of it was checked, and is again when it arrives. */
 static int cmx_parcel_target(const struct cmx_parcel *parcel, u32 *entity)
 {
-	const struct cmx_record *record = &parcel->record;
-	struct cmx_file *file = parcel->member->obj.file;
+	const struct cmx_record *record = parcel->record;
+	struct cmx_file *file = parcel->launch->member->obj.file;
 	struct cmx_span span;
 
 	if (cmx_parcel_is_known(parcel)) {
@@ -77,21 +79,20 @@ void cmx_parcels_free(struct cmx_timeline *tl)
 
 struct cmx_parcel *cmx_parcel_alloc(struct cmx_launch *launch)
 {
-	struct cmx_queue *q = launch->cmd->queue;
-	struct cmx_parcel *parcel = cmx_parcel_get(q->member->timeline);
+	struct cmx_parcel *parcel = cmx_parcel_get(launch->member->timeline);
 
 	if (!parcel)
 		return NULL;
 	parcel->progress = 0;
+	parcel->behind = NULL;
 	parcel->node.entity = launch->node.entity;
 	parcel->node.ordinal = launch->node.ordinal;
 	parcel->node.index = launch->node.index;
 	parcel->node.sub = launch->next_record;
-	parcel->member = q->member;
-	parcel->queue = q->obj.handle;
-	parcel->generation = launch->generation;
-	parcel->record = launch->records[launch->next_record];
-	list_add_tail(&parcel->link, &q->member->parcels);
+	parcel->launch = launch;
+	launch->refs++;
+	parcel->record = &launch->records[launch->next_record];
+	list_add_tail(&parcel->link, &launch->member->parcels);
 	return parcel;
 }
 
@@ -104,16 +105,32 @@ static void cmx_parcel_drop_flow(struct cmx_parcel *parcel)
 	parcel->flow = NULL;
 }
 
+/* It has arrived, and is no longer in the heap: the one behind it comes next. */
+static void cmx_parcel_leave_train(struct cmx_parcel *parcel)
+{
+	struct cmx_launch *launch = parcel->launch;
+
+	for (u32 i = 0; i < ARRAY_SIZE(launch->trains); i++)
+		if (launch->trains[i].last == parcel)
+			launch->trains[i].last = NULL;
+	if (parcel->behind)
+		cmx_heap_push(&launch->member->timeline->heap, &parcel->behind->node);
+}
+
+/* Members of a train go in its order: those before this one are gone. */
 static void cmx_parcel_free(struct cmx_parcel *parcel)
 {
-	struct cmx_timeline *tl = parcel->member->timeline;
+	struct cmx_launch *launch = parcel->launch;
+	struct cmx_timeline *tl = launch->member->timeline;
 
 	cmx_heap_remove(&tl->heap, &parcel->node);
+	cmx_parcel_leave_train(parcel);
 	cmx_parcel_drop_flow(parcel);
 	if (tl->partial == &parcel->node)
 		tl->partial = NULL;
 	list_del(&parcel->link);
-	cmx_member_idle(parcel->member);
+	cmx_member_idle(launch->member);
+	cmx_launch_put(launch);
 	if (tl->num_parcels == CMX_KEPT_PARCELS) {
 		cmx_parcel_destroy(parcel, tl);
 		return;
@@ -124,15 +141,15 @@ static void cmx_parcel_free(struct cmx_parcel *parcel)
 
 static void cmx_parcel_lost(struct cmx_parcel *parcel, u32 status)
 {
-	struct cmx_member *member = parcel->member;
+	struct cmx_member *member = parcel->launch->member;
 
-	cmx_event_post(member->obj.file, CMX_EVENT_QUEUE_ERROR, parcel->queue, status,
-		       member->timeline->now, parcel->record.va);
+	cmx_event_post(member->obj.file, CMX_EVENT_QUEUE_ERROR, parcel->launch->queue, status,
+		       member->timeline->now, parcel->record->va);
 }
 
 static void cmx_parcel_unreachable(struct cmx_parcel *parcel, const struct cmx_flow *flow)
 {
-	struct cmx_servers *servers = &parcel->member->timeline->servers;
+	struct cmx_servers *servers = &parcel->launch->member->timeline->servers;
 	u32 status, own = parcel->node.entity;
 	struct cmx_unit *unit = cmx_servers_unit(servers, own);
 
@@ -142,7 +159,7 @@ static void cmx_parcel_unreachable(struct cmx_parcel *parcel, const struct cmx_f
 	unit->lost_bytes += flow->bytes - flow->sent;
 	cmx_parcel_lost(parcel, status);
 	cmx_netlink_notify_error(servers->machine, own, flow->to, status,
-				 parcel->member->timeline->now);
+				 parcel->launch->member->timeline->now);
 }
 
 static void cmx_parcel_failed(struct cmx_parcel *parcel, const struct cmx_flow *flow, int error)
@@ -163,19 +180,23 @@ static void cmx_parcel_failed(struct cmx_parcel *parcel, const struct cmx_flow *
 	cmx_parcel_free(parcel);
 }
 
-/* Charge what the way up to now takes; it is due again later, on its way or arrived. */
-static void cmx_parcel_step(struct cmx_parcel *parcel, struct cmx_flow *flow)
+/*
+ * Charge what the way up to now takes; it is due again later, on its way or arrived.
+ * Return: false: it is gone.
+ */
+static bool cmx_parcel_step(struct cmx_parcel *parcel, struct cmx_flow *flow)
 {
-	struct cmx_timeline *tl = parcel->member->timeline;
+	const struct cmx_launch *launch = parcel->launch;
+	struct cmx_timeline *tl = launch->member->timeline;
 	int ret = cmx_flow_step(&tl->servers, flow, tl->now);
 
 	if (ret < 0) {
 		cmx_parcel_failed(parcel, flow, ret);
-		return;
+		return false;
 	}
 	parcel->node.time = ret ? flow->at : flow->end;
 	if (!ret) {
-		trace_cmx_transfer(parcel->member, parcel->queue, parcel->node.entity,
+		trace_cmx_transfer(launch->member, launch->queue, parcel->node.entity,
 				   parcel->node.index, flow);
 		cmx_parcel_drop_flow(parcel);
 	} else if (!parcel->flow) {
@@ -183,34 +204,59 @@ static void cmx_parcel_step(struct cmx_parcel *parcel, struct cmx_flow *flow)
 		parcel->flow = kmemdup(flow, sizeof(*flow), GFP_KERNEL_ACCOUNT | __GFP_NOFAIL);
 		flow->left = 0;
 	}
-	cmx_heap_push(&tl->heap, &parcel->node);
+	return true;
 }
 
-u64 cmx_parcel_send(struct cmx_launch *launch, struct cmx_parcel *parcel)
+bool cmx_parcel_charge(struct cmx_parcel *parcel, u64 *next)
 {
-	struct cmx_timeline *tl = parcel->member->timeline;
+	const struct cmx_queue *q = parcel->launch->cmd->queue;
+	struct cmx_timeline *tl = q->member->timeline;
 	struct cmx_transfer x = {
 		.initiator = parcel->node.entity,
 		.from = parcel->node.entity,
-		.messages = parcel->record.messages,
-		.bytes = parcel->record.len,
+		.messages = parcel->record->messages,
+		.bytes = parcel->record->len,
 	};
+	bool sent;
 
+	*next = tl->now;
 	if (cmx_parcel_target(parcel, &x.to)) {
 		cmx_parcel_failed(parcel, &tl->flow, -EREMOTEIO);
-		return tl->now;
+		return false;
 	}
-	cmx_flow_begin(&tl->flow, &tl->servers, &x, launch->cmd->queue->args.planes, tl->now);
+	cmx_flow_begin(&tl->flow, &tl->servers, &x, q->args.planes, tl->now);
 	tl->flow.first_end = tl->now;
-	cmx_parcel_step(parcel, &tl->flow);
+	sent = cmx_parcel_step(parcel, &tl->flow);
 	/* What does not pass the engine leaves it free for the next one. */
-	return tl->flow.way == CMX_WAY_UB ? tl->flow.first_end : tl->now;
+	if (tl->flow.way == CMX_WAY_UB)
+		*next = tl->flow.first_end;
+	return sent;
+}
+
+/*
+ * One that waits for a server, or overtakes those before it, goes by itself.  Of one launch
+ * only the times are compared: records are numbered as they leave.
+ */
+void cmx_parcel_depart(struct cmx_parcel *parcel)
+{
+	struct cmx_timeline *tl = parcel->launch->member->timeline;
+	struct cmx_train *train = &parcel->launch->trains[tl->flow.far];
+	struct cmx_parcel *last = train->last;
+	bool alone = parcel->flow || (last && parcel->node.time < last->node.time);
+
+	if (alone || !last)
+		cmx_heap_push(&tl->heap, &parcel->node);
+	if (alone)
+		return;
+	if (last)
+		last->behind = parcel;
+	train->last = parcel;
 }
 
 static int cmx_parcel_write(struct cmx_parcel *parcel, size_t *budget)
 {
-	const struct cmx_record *record = &parcel->record;
-	struct cmx_member *member = parcel->member;
+	const struct cmx_record *record = parcel->record;
+	struct cmx_member *member = parcel->launch->member;
 	u64 moved;
 	int ret;
 
@@ -236,8 +282,8 @@ static int cmx_parcel_write(struct cmx_parcel *parcel, size_t *budget)
 /* The bytes are there already: this is when those who wait for them see them. */
 static int cmx_parcel_notify(struct cmx_parcel *parcel, size_t *budget)
 {
-	u64 va = parcel->record.va, len = parcel->record.len;
-	struct cmx_member *member = parcel->member;
+	u64 va = parcel->record->va, len = parcel->record->len;
+	struct cmx_member *member = parcel->launch->member;
 	struct cmx_vm *vm = &member->obj.file->vm;
 	struct cmx_span span;
 
@@ -254,8 +300,8 @@ static int cmx_parcel_notify(struct cmx_parcel *parcel, size_t *budget)
 
 static int cmx_parcel_effect(struct cmx_parcel *parcel, size_t *budget)
 {
-	const struct cmx_record *record = &parcel->record;
-	struct cmx_member *member = parcel->member;
+	const struct cmx_record *record = parcel->record;
+	struct cmx_member *member = parcel->launch->member;
 	u32 op = record->opcode == CMX_OP_SIGNAL ? UB_OP_SWAP : record->opcode;
 	u64 old;
 
@@ -271,12 +317,13 @@ static int cmx_parcel_effect(struct cmx_parcel *parcel, size_t *budget)
 
 int cmx_parcel_apply(struct cmx_parcel *parcel, size_t *budget)
 {
-	struct cmx_member *member = parcel->member;
+	struct cmx_member *member = parcel->launch->member;
 	int ret;
 
 	if (parcel->flow) {
 		cmx_heap_remove(&member->timeline->heap, &parcel->node);
-		cmx_parcel_step(parcel, parcel->flow);
+		if (cmx_parcel_step(parcel, parcel->flow))
+			cmx_heap_push(&member->timeline->heap, &parcel->node);
 		return 0;
 	}
 	ret = cmx_parcel_effect(parcel, budget);
@@ -285,13 +332,14 @@ int cmx_parcel_apply(struct cmx_parcel *parcel, size_t *budget)
 	if (ret) {
 		cmx_parcel_lost(parcel, UB_CR_REM_ACCESS_ABORT);
 	} else {
-		member->timeline->bytes += parcel->record.len;
-		atomic64_add(parcel->record.len, &member->obj.file->bytes);
+		member->timeline->bytes += parcel->record->len;
+		atomic64_add(parcel->record->len, &member->obj.file->bytes);
 	}
 	cmx_parcel_free(parcel);
 	return 0;
 }
 
+/* In the order in which they left. */
 void cmx_parcels_drop(struct cmx_member *member)
 {
 	struct cmx_parcel *parcel, *next;

@@ -28,7 +28,7 @@ static struct cmx_member *cmx_node_member(struct cmx_heap_node *node)
 	case CMX_NODE_SENDER:
 		return container_of(node, struct cmx_launch, node)->cmd->queue->member;
 	case CMX_NODE_PARCEL:
-		return container_of(node, struct cmx_parcel, node)->member;
+		return container_of(node, struct cmx_parcel, node)->launch->member;
 	default:
 		return NULL;
 	}

@@ -132,8 +132,8 @@ static void cmx_writer_find(struct cmx_writer *by, struct cmx_timeline *tl)
 	by->index = node->index;
 	if (node->type == CMX_NODE_PARCEL) {
 		parcel = container_of(node, struct cmx_parcel, node);
-		by->uasid = parcel->member->obj.file->uasid;
-		by->queue = parcel->queue;
+		by->uasid = parcel->launch->member->obj.file->uasid;
+		by->queue = parcel->launch->queue;
 	} else {
 		q = container_of(node, struct cmx_cmd, node)->queue;
 		by->uasid = q->obj.file->uasid;

@@ -174,6 +174,38 @@ TEST_F(launch, records_arrive_and_wake)
 	EXPECT_GT(cqe.time_ps, 1000000);
 }
 
+#define PAIRS	16u
+
+/* Of each pair the second is faster: sockets take writes in less time than dies do. */
+TEST_F(launch, later_records_may_arrive_first)
+{
+	struct cmx_launch_desc desc = {
+		.grid = 1, .launch_flags = CMX_LAUNCH_TIME_ONLY, .cost = { .vector_ops = 1 },
+		.record_va = cmx_mem_va(self->a), .record_count = 2 * PAIRS,
+	};
+	struct cmx_record *records = cmx_mem_ptr(self->a);
+	uint64_t slow = cmx_mem_va(self->b), fast;
+	struct cmx_cqe cqe[2];
+	struct cmx_mem *mem;
+
+	OK(cmx_mem_alloc(self->bed.ctx, cmx_device(self->bed.ctx)->num_dies, 4096, 0, &mem));
+	fast = cmx_mem_va(mem);
+	for (uint32_t i = 0; i < 2 * PAIRS; i++)
+		records[i] = (struct cmx_record){ .opcode = UB_OP_FADD, .messages = 1, .len = 8,
+						  .value = 1, .va = i & 1 ? fast : slow };
+	OK(cmx_queue_wait(self->bed.far, fast, CMX_COND_GE, PAIRS, CMX_ENTRY_COMPLETE, 1));
+	OK(cmx_queue_wait(self->bed.far, slow, CMX_COND_GE, PAIRS, CMX_ENTRY_COMPLETE, 2));
+	OK(cmx_queue_launch(self->bed.q, &desc, 0, 0));
+	OK(bed_finish(&self->bed, 1, &cqe[0]));
+	OK(bed_finish(&self->bed, 1, &cqe[1]));
+	EXPECT_EQ(1, cqe[0].user_ctx);
+	EXPECT_LT(cqe[0].time_ps, cqe[1].time_ps);
+	OK(cmx_wait_idle(self->bed.ctx, NULL));
+	EXPECT_EQ(PAIRS, *(uint64_t *)cmx_mem_ptr(mem));
+	EXPECT_EQ(PAIRS, *(uint64_t *)cmx_mem_ptr(self->b));
+	cmx_mem_free(mem);
+}
+
 TEST_F(launch, time_only_takes_the_same_time)
 {
 	struct args args = { .x = cmx_mem_ptr(self->a) };
