@@ -24,5 +24,34 @@ $(UNIT_INFER_BINS): $(B)/tests/unit/%: $(B)/obj/tests/unit/%.o $(UNIT_INFER_HELP
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LDLIBS)
 
+# The AVX-512 kernels on any machine with AVX2: the same tests over the same sources, with SIMDe
+# in the place of the instructions.
+ifneq ($(filter avx512,$(INFER_LEVELS)),)
+UNIT_SIMDE_BINS := $(addprefix $(B)/tests/unit/simde_,infer_kernels infer_attention infer_forward)
+UNIT_SIMDE_OBJS := $(INFER_LEVEL_SRCS:%.c=$(B)/obj/simde/%.o) \
+	$(B)/obj/simde/$(INFER_DIR)/kernels/cmx_isa.o
+UNIT_SIMDE_OBJS := $(filter-out %/cmx_npu_entry.o,$(UNIT_SIMDE_OBJS))
+
+$(UNIT_SIMDE_OBJS): CPPFLAGS += -DCMX_SIMDE -Itests/unit
+$(UNIT_SIMDE_OBJS): CFLAGS += $(INFER_FP) -DCMX_LEVEL=3 -mavx2 -mfma -mf16c -Wno-psabi
+$(UNIT_SIMDE_OBJS): $(B)/obj/simde/%.o: %.c
+	@$(call say,CC,'$< (SIMDe)')
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(UNIT_SIMDE_BINS): private LDLIBS += -ljansson -lm
+$(UNIT_SIMDE_BINS): $(B)/tests/unit/simde_%: $(B)/obj/tests/unit/%.o $(UNIT_INFER_HELP) \
+	$(filter-out %.avx512.o %/cmx_isa.o,$(UNIT_INFER_ENGINE)) $(UNIT_SIMDE_OBJS) \
+	$(UNIT_INFER_MODELS)
+	@$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LDLIBS)
+
+OBJS_ALL += $(UNIT_SIMDE_OBJS)
+ifneq ($(SAN),1)
+TESTS_ALL += $(UNIT_SIMDE_BINS)
+endif
+endif
+
 OBJS_ALL += $(UNIT_INFER_OBJS) $(UNIT_INFER_HELP) $(UNIT_INFER_MODELS)
 TESTS_ALL += $(UNIT_INFER_BINS)

@@ -4,6 +4,7 @@
  * and NaN: products within PRODUCT_ULP, all else bit for bit. And: neither the grid
  * nor the batch changes bits.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -222,6 +223,8 @@ static int products_agree(struct cmx_k_matmul *a)
 			ok = ok && same(out[CMX_ISA_SCALAR], out[isa], n);
 		else
 			ok = ok && near(out[CMX_ISA_SCALAR], out[isa], slack, n);
+		if (isa == CMX_ISA_AVX512)
+			ok = ok && same(out[CMX_ISA_AVX2], out[isa], n);
 	}
 	return ok;
 }
@@ -491,6 +494,30 @@ TEST(ik_llama_cpp_305_batch_does_not_change_bits_of_any_type)
 			}
 		}
 	}
+}
+
+/* A level is used if it is named, and refused where the machine lacks it. */
+TEST(levels_by_name)
+{
+	const char *why;
+	enum cmx_isa isa;
+
+	for (int i = 0; i < CMX_ISA_COUNT; i++) {
+		struct cmx_infer_err err = { .text = "" };
+		int ret;
+
+		setenv("CMX_ISA", cmx_isa_name(i), 1);
+		ret = cmx_isa_choose(&isa, &why, &err);
+		EXPECT_EQ(cmx_npu_kernels(i) ? 0 : -ENOTSUP, ret);
+		EXPECT_EQ(i, (int)isa);
+		if (ret)
+			EXPECT_NE(NULL, strstr(err.text, cmx_isa_name(i)));
+	}
+	setenv("CMX_ISA", "avx3", 1);
+	EXPECT_EQ(-EINVAL, cmx_isa_choose(&isa, &why, NULL));
+	unsetenv("CMX_ISA");
+	EXPECT_EQ(0, cmx_isa_choose(&isa, &why, NULL));
+	EXPECT_NE(NULL, cmx_npu_kernels(isa));
 }
 
 TEST(norm)

@@ -2,8 +2,8 @@
 #
 # cmx infer: the model engine and its NPU kernels.
 #
-# Every kernel source is compiled once per SIMD level. All levels must give the same bits:
-# no contraction into FMA, nothing that lets the compiler reorder arithmetic.
+# Every kernel source is compiled once per SIMD level. What a level computes is written down in
+# its source: no contraction into FMA, nothing that lets the compiler reorder arithmetic.
 
 INFER_DIR := tools/infer
 INFER_SRCS := $(sort $(wildcard $(INFER_DIR)/*.c))
@@ -16,7 +16,7 @@ INFER_LEVEL_SRCS := $(sort $(wildcard $(INFER_DIR)/kernels/cmx_k_*.c)) \
 	$(INFER_DIR)/kernels/cmx_npu_entry.c
 INFER_LEVELS := scalar
 ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine)),)
-INFER_LEVELS += sse2 avx2
+INFER_LEVELS += sse2 avx2 avx512
 endif
 INFER_LEVEL_scalar := -DCMX_LEVEL=0
 ifeq ($(SAN),1)
@@ -25,6 +25,8 @@ INFER_LEVEL_scalar += -fno-inline
 endif
 INFER_LEVEL_sse2 := -DCMX_LEVEL=1
 INFER_LEVEL_avx2 := -DCMX_LEVEL=2 -mavx2 -mfma -mf16c
+INFER_LEVEL_avx512 := -DCMX_LEVEL=3 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma \
+	-mf16c -mprefer-vector-width=512
 INFER_FP := -ffp-contract=off -fno-math-errno
 
 infer_level_objs = $(INFER_LEVEL_SRCS:%.c=$(B)/obj/%.$(1).o)

@@ -24,7 +24,7 @@ struct tile {
  * The sums of a tile live in registers only if no loop over them is left. Where they
  * cannot anyway, long code would just take long to compile.
  */
-#if CMX_LEVEL == CMX_LEVEL_SCALAR || defined(__SANITIZE_ADDRESS__)
+#if CMX_LEVEL == CMX_LEVEL_SCALAR || defined(__SANITIZE_ADDRESS__) || defined(CMX_SIMDE)
 enum { UNROLL = 1 };
 #else
 enum { UNROLL = 16 };
@@ -171,14 +171,16 @@ cmx_inline void tile_tokens(const struct tile *a, uint32_t type, uint32_t nt, ui
 cmx_inline uint32_t stream_panels(uint32_t type, uint32_t nt)
 {
 	if (nt > 1)
-		return 1;
-	return panel_run(type) && CMX_TILE_PANELS > 2 ? 2 : CMX_TILE_PANELS;
+		return CMX_BLOCK_PANELS;
+	return panel_run(type) ? CMX_RUN_PANELS : CMX_TILE_PANELS;
 }
 
 cmx_inline void stream(const struct tile *a, uint32_t type, uint32_t nt, uint32_t np)
 {
 	if (nt == 1 && np > 1)
 		tile(a, type, 1, stream_panels(type, 1));
+	else if (np > 1)
+		tile_tokens(a, type, nt, CMX_STREAM_TOKENS, CMX_BLOCK_PANELS);
 	else
 		tile_tokens(a, type, nt, CMX_STREAM_TOKENS, 1);
 }

@@ -12,6 +12,7 @@ static const char * const isa_names[CMX_ISA_COUNT] = {
 	[CMX_ISA_SCALAR] = "scalar",
 	[CMX_ISA_SSE2] = "sse2",
 	[CMX_ISA_AVX2] = "avx2",
+	[CMX_ISA_AVX512] = "avx512",
 };
 
 const char *cmx_isa_name(enum cmx_isa isa)
@@ -20,11 +21,31 @@ const char *cmx_isa_name(enum cmx_isa isa)
 }
 
 #ifdef __x86_64__
+/* The instructions, and an operating system that keeps their registers. */
+static int has_avx2(void)
+{
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+	       __builtin_cpu_supports("f16c");
+}
+
+static int has_avx512(void)
+{
+#ifdef CMX_SIMDE
+	return has_avx2();
+#else
+	return has_avx2() && __builtin_cpu_supports("avx512f") &&
+	       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+	       __builtin_cpu_supports("avx512vl");
+#endif
+}
+
 static const struct cmx_npu_kernel *isa_table(enum cmx_isa isa)
 {
 	switch (isa) {
+	case CMX_ISA_AVX512:
+		return has_avx512() ? cmx_npu_table_avx512 : NULL;
 	case CMX_ISA_AVX2:
-		return __builtin_cpu_supports("avx2") ? cmx_npu_table_avx2 : NULL;
+		return has_avx2() ? cmx_npu_table_avx2 : NULL;
 	case CMX_ISA_SSE2:
 		return cmx_npu_table_sse2;
 	default:
@@ -53,11 +74,15 @@ static enum cmx_isa isa_detect(const char **why)
 		*why = "the CPU is emulated (TCG), where AVX2 is slower";
 		return CMX_ISA_SSE2;
 	}
+	if (isa_table(CMX_ISA_AVX512)) {
+		*why = "the CPU has AVX-512 F, BW, DQ and VL";
+		return CMX_ISA_AVX512;
+	}
 	if (isa_table(CMX_ISA_AVX2)) {
-		*why = "the CPU has AVX2";
+		*why = "the CPU has AVX2, FMA and F16C";
 		return CMX_ISA_AVX2;
 	}
-	*why = "the CPU lacks AVX2";
+	*why = "the CPU lacks AVX2, FMA or F16C";
 	return CMX_ISA_SSE2;
 }
 #else
@@ -98,5 +123,6 @@ int cmx_isa_choose(enum cmx_isa *isa, const char **why, struct cmx_infer_err *er
 					      "CMX_ISA is %s, which this machine lacks", env);
 		return 0;
 	}
-	return cmx_infer_fail(err, -EINVAL, "CMX_ISA is '%s', must be scalar, sse2 or avx2", env);
+	return cmx_infer_fail(err, -EINVAL, "CMX_ISA is '%s', must be scalar, sse2, avx2 or avx512",
+			      env);
 }

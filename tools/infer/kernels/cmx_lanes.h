@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Sixteen f32 lanes, the unit all kernels compute in. Every SIMD level does the
- * same IEEE operations in the same order (no FMA, no reassociation), and a sum
- * of K products always runs over the lanes k % 16 and then down one fixed tree:
- * so its bits depend on K alone, never on the level, the batch or the threads.
+ * Sixteen f32 lanes, the unit all kernels compute in. A sum over lanes runs over k %
+ * 16 and then down one fixed tree, a product in the order of cmx_gemm.h: on one level
+ * bits never depend on the batch, the grid or the threads.
+ *
+ * Across levels lanes do the same IEEE operations, but for lanes_fma(): AVX2 and
+ * AVX-512 round it once, scalar and SSE2 twice. So the levels of each kind give equal
+ * bits, and kernels that do not use it give equal bits on all levels. Products of the
+ * two kinds differ by at most 4 ulp of the sum of the terms' magnitudes (what tests
+ * find; K times half an ulp can be proven), and in what is infinite or NaN only where
+ * a sum of finite terms overflows.
  */
 #ifndef CMX_LANES_H
 #define CMX_LANES_H
@@ -16,6 +22,7 @@
 #define CMX_LEVEL_SCALAR	0
 #define CMX_LEVEL_SSE2		1
 #define CMX_LEVEL_AVX2		2
+#define CMX_LEVEL_AVX512	3
 
 #ifndef CMX_LEVEL
 #define CMX_LEVEL CMX_LEVEL_SCALAR
@@ -51,9 +58,12 @@ static inline float cmx_f16(uint16_t h)
  * CMX_TILE_TOKENS	tokens of a tile
  * CMX_BLOCK_PANELS	panels of a tile of many tokens
  * CMX_TILE_PANELS	panels of a tile of one token
+ * CMX_RUN_PANELS	the same of the types that have scales
  * CMX_STREAM_TOKENS	up to so many tokens weights are best restored in registers
  */
-#if CMX_LEVEL == CMX_LEVEL_AVX2
+#if CMX_LEVEL == CMX_LEVEL_AVX512
+#include "cmx_lanes_avx512.h"
+#elif CMX_LEVEL == CMX_LEVEL_AVX2
 #include "cmx_lanes_avx2.h"
 #elif CMX_LEVEL == CMX_LEVEL_SSE2
 #include "cmx_lanes_sse2.h"

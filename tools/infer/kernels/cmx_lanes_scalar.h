@@ -6,6 +6,7 @@
 #define CMX_TILE_TOKENS		2
 #define CMX_STREAM_TOKENS	1
 #define CMX_TILE_PANELS		1
+#define CMX_RUN_PANELS		1
 #define CMX_BLOCK_PANELS	1
 
 struct lanes {

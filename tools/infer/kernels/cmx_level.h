@@ -8,7 +8,9 @@
 #include "cmx_lanes.h"
 #include "cmx_panel.h"
 
-#if CMX_LEVEL == CMX_LEVEL_AVX2
+#if CMX_LEVEL == CMX_LEVEL_AVX512
+#define CMX_K(name) name##_avx512
+#elif CMX_LEVEL == CMX_LEVEL_AVX2
 #define CMX_K(name) name##_avx2
 #elif CMX_LEVEL == CMX_LEVEL_SSE2
 #define CMX_K(name) name##_sse2

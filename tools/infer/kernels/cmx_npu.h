@@ -348,6 +348,7 @@ enum cmx_isa {
 	CMX_ISA_SCALAR,
 	CMX_ISA_SSE2,
 	CMX_ISA_AVX2,
+	CMX_ISA_AVX512,
 	CMX_ISA_COUNT,
 };
 
