@@ -7,12 +7,14 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <kselftest_harness.h>
 
 #include "cmx_checksum.h"
 #include "cmx_load_room.h"
+#include "cmx_memory_group.h"
 #include "cmx_model.h"
 #include "cmx_sha256.h"
 #include "cmx_tinymoe.h"
@@ -280,7 +282,7 @@ TEST_F(folder, dtype_that_is_not_known)
 			      "layers.3.input_layernorm.weight': dtype I16", "must be F32"));
 }
 
-TEST_F(folder, vllm_14027_router_and_norms_become_f32)
+TEST_F(folder, bug09_router_and_norms_become_f32)
 {
 	const struct cmx_tensor_need router = { "", "mlp.gate.weight", true, { 256, 16, 1 } };
 	const struct cmx_tensor_need norm = { "", "input_layernorm.weight", true, { 256, 1, 1 } };
@@ -385,6 +387,40 @@ TEST(meminfo)
 	EXPECT_EQ(0, cmx_load_available("/proc/meminfo", &bytes, &err));
 }
 
+/* Its own limit, and that of the group above it; a tree of files stands in for the groups. */
+TEST(memory_groups)
+{
+	struct hf_make top, in;
+	char list[128];
+
+	hf_make_dir(&top);
+	snprintf(list, sizeof(list), "%s/list", top.path);
+	in = top;
+	strcat(in.path, "/a");
+	ASSERT_EQ(0, mkdir(in.path, 0700));
+	EXPECT_EQ(UINT64_MAX, cmx_memory_group_room(list, top.path));
+	hf_make_text(&top, "list", "12:memory:/old\n0::/a\n");
+	EXPECT_EQ(UINT64_MAX, cmx_memory_group_room(list, top.path));
+	hf_make_text(&in, "memory.max", "max\n");
+	EXPECT_EQ(UINT64_MAX, cmx_memory_group_room(list, top.path));
+	hf_make_text(&in, "memory.max", "1000\n");
+	hf_make_text(&in, "memory.current", "700\n");
+	EXPECT_EQ(300, cmx_memory_group_room(list, top.path));
+	hf_make_text(&in, "memory.stat", "anon 9\ninactive_file 40\nactive_file 60\nfile 500\n");
+	EXPECT_EQ(400, cmx_memory_group_room(list, top.path));
+	hf_make_text(&top, "memory.max", "600\n");
+	hf_make_text(&top, "memory.current", "350\n");
+	EXPECT_EQ(250, cmx_memory_group_room(list, top.path));
+	hf_make_text(&top, "memory.current", "601\n");
+	EXPECT_EQ(0, cmx_memory_group_room(list, top.path));
+	hf_make_text(&top, "list", "0::/\n");
+	EXPECT_EQ(0, cmx_memory_group_room(list, top.path));
+	hf_make_text(&top, "list", "3:memory:/a\n");
+	EXPECT_EQ(UINT64_MAX, cmx_memory_group_room(list, top.path));
+	hf_make_remove(&in);
+	hf_make_remove(&top);
+}
+
 static int verify(const struct hf_make *dir, struct cmx_source **src)
 {
 	int ret;
@@ -442,7 +478,7 @@ static int survives(const struct hf_make *dir, const char *name, uint64_t *rng)
 	return ok;
 }
 
-TEST_F(folder, seeded_mutations)
+TEST_F(folder, bug27_seeded_mutations)
 {
 	uint64_t rng = 25378;
 

@@ -6,7 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MEMINFO "/proc/meminfo"
+#include "cmx_memory_group.h"
+
+#define MEMINFO		"/proc/meminfo"
+#define GROUPS		"/proc/self/cgroup"
+#define GROUP_ROOT	"/sys/fs/cgroup"
 
 int cmx_load_available(const char *path, uint64_t *bytes, struct cmx_infer_err *err)
 {
@@ -38,7 +42,7 @@ static int too_large(uint64_t weights, uint64_t run, const char *whose, uint64_t
 int cmx_load_check_room(struct cmx_die *die, uint64_t weights, uint64_t run,
 			struct cmx_infer_err *err)
 {
-	uint64_t need, die_has = 0, host_has = 0;
+	uint64_t need, die_has = 0, host_has = 0, group_has;
 	int ret = cmx_die_room(die, &die_has, err);
 
 	if (ret)
@@ -52,5 +56,8 @@ int cmx_load_check_room(struct cmx_die *die, uint64_t weights, uint64_t run,
 	ret = cmx_load_available(MEMINFO, &host_has, err);
 	if (!ret && need > host_has)
 		ret = too_large(weights, run, "this computer", host_has, err);
-	return ret;
+	if (ret)
+		return ret;
+	group_has = cmx_memory_group_room(GROUPS, GROUP_ROOT);
+	return need > group_has ? too_large(weights, run, "the memory cgroup", group_has, err) : 0;
 }

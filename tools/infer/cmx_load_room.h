@@ -7,7 +7,7 @@
 
 /*
  * -ENOSPC with the numbers unless @weights and the @run bytes of cache and buffers fit into
- * the die's memory and, but for a time-only die, into this computer's.
+ * the die's memory and, but for a time-only die, into this computer's and what its cgroups leave.
  */
 int cmx_load_check_room(struct cmx_die *die, uint64_t weights, uint64_t run,
 			struct cmx_infer_err *err);
