@@ -34,6 +34,9 @@ struct tinymoe_preset {
 	double mscale;
 	uint32_t mtp;
 	bool mtp_ends;		/* its block has an embedding and a head of its own */
+	/* What no preset has and tests set: 0 leaves it as it is. */
+	float bias, bias_spread;	/* of the gate's bias: middle and half the width */
+	float ffn_gain;			/* of the norm in front of experts and dense layers */
 };
 
 /* How the values of a tensor come from the hash. */

@@ -108,6 +108,7 @@ static void add_attention(struct list *l, bool legacy)
 {
 	const struct tinymoe_preset *p = l->p;
 	uint64_t q = (uint64_t)p->heads * (p->nope + p->rope);
+	struct tinymoe_tensor *t;
 
 	norm(add_in_layer(l, "attn_norm.weight", "input_layernorm.weight"), p->hidden);
 	if (p->q_lora) {
@@ -128,7 +129,9 @@ static void add_attention(struct list *l, bool legacy)
 	add_latent(l, legacy);
 	linear(add_in_layer(l, "attn_output.weight", "self_attn.o_proj.weight"), p->hidden,
 	       (uint64_t)p->heads * p->v, 1);
-	norm(add_in_layer(l, "ffn_norm.weight", "post_attention_layernorm.weight"), p->hidden);
+	t = add_in_layer(l, "ffn_norm.weight", "post_attention_layernorm.weight");
+	norm(t, p->hidden);
+	t->base *= p->ffn_gain != 0 ? p->ffn_gain : 1;
 }
 
 /* gate, up or down of a dense layer or of the shared experts. */
@@ -172,8 +175,8 @@ static void add_moe(struct list *l)
 	if (p->sigmoid) {
 		t = add_in_layer(l, "exp_probs_b.bias", "mlp.gate.e_score_correction_bias");
 		norm(t, p->experts);
-		t->base = 0;
-		t->a = 0.15f;
+		t->base = p->bias;
+		t->a = p->bias_spread != 0 ? p->bias_spread : 0.15f;
 	}
 	for (int i = 0; i < 3; i++) {
 		add_experts(l, which[i]);

@@ -114,15 +114,22 @@ void make_pad(struct gguf_make *m, size_t align)
 		make_u8(m, 0);
 }
 
+int make_file(const struct gguf_make *m, size_t len)
+{
+	int fd = memfd_create("gguf", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, m->buf, len) != (ssize_t)len)
+		abort();
+	return fd;
+}
+
 int make_open(const struct gguf_make *m, size_t len, struct cmx_gguf **g,
 	      struct cmx_infer_err *err)
 {
-	int fd = memfd_create("gguf", MFD_CLOEXEC), ret;
+	int fd = make_file(m, len), ret;
 
 	*g = NULL;
 	err->text[0] = 0;
-	if (fd < 0 || write(fd, m->buf, len) != (ssize_t)len)
-		abort();
 	ret = cmx_gguf_open_fd(fd, g, err);
 	close(fd);
 	return ret;

@@ -34,7 +34,8 @@ void make_tensor(struct gguf_make *m, const char *name, uint32_t type, const uin
 		 uint64_t offset);
 void make_pad(struct gguf_make *m, size_t align);
 
-/* The bytes as a file, opened by the reader. */
+/* The bytes as a file, close() it; or opened by the reader. */
+int make_file(const struct gguf_make *m, size_t len);
 int make_open(const struct gguf_make *m, size_t len, struct cmx_gguf **g,
 	      struct cmx_infer_err *err);
 

@@ -97,7 +97,7 @@ static uint32_t count_wrong(const struct cmx_tokenizer *t, const char *pre, cons
 	return tried > 50 ? wrong : UINT32_MAX;
 }
 
-TEST(row_28_tokenizer_json)
+TEST(bug28_tokenizer_json)
 {
 	struct cmx_tokenizer t;
 
@@ -107,7 +107,7 @@ TEST(row_28_tokenizer_json)
 }
 
 /* What the configuration says of a class changes nothing. */
-TEST(row_28_tokenizer_class_is_not_asked)
+TEST(bug28_tokenizer_class_is_not_asked)
 {
 	json_t *root = load(TOKENIZER);
 	json_t *config = json_pack("{s:s, s:b, s:{s:s}, s:s, s:b, s:b}", "tokenizer_class",
@@ -156,7 +156,7 @@ static void make_gguf(const char *pre, uint32_t *map, uint32_t *n)
 	json_decref(root);
 }
 
-TEST(row_28_gguf)
+TEST(bug28_gguf)
 {
 	static const char *const pre[] = { "deepseek-v3", "deepseek-llm", "deepseek-coder" };
 	static uint32_t map[VOCAB];
@@ -175,7 +175,7 @@ TEST(row_28_gguf)
 	}
 }
 
-TEST(row_28_digits_and_spaces)
+TEST(bug28_digits_and_spaces)
 {
 	struct cmx_tokenizer t;
 	uint32_t *ids, n;

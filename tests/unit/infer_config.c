@@ -2,10 +2,11 @@
 /* Hyper-parameters from metadata: what is read, what is refused and why. */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <kselftest_harness.h>
 
-#include "cmx_model_config.h"
+#include "cmx_model_source.h"
 #include "gguf_make.h"
 
 static struct gguf_make file;
@@ -67,6 +68,14 @@ static void put_field(const struct field *f)
 		make_kv_string(&file, f->key, f->text);
 }
 
+static void put_fields(const char *without)
+{
+	for (size_t i = 0; i < N_FIELDS; i++) {
+		if (!without || strcmp(fields[i].key, without))
+			put_field(&fields[i]);
+	}
+}
+
 /* A file with all fields but @without, which @instead (may be NULL) replaces. */
 static int read_with(const char *without, const struct field *instead, int bias_layers)
 {
@@ -79,10 +88,7 @@ static int read_with(const char *without, const struct field *instead, int bias_
 	for (size_t i = 0; i < N_FIELDS; i++)
 		n += !without || strcmp(fields[i].key, without);
 	make_header(&file, 1 + (uint64_t)bias_layers, n + !!instead);
-	for (size_t i = 0; i < N_FIELDS; i++) {
-		if (!without || strcmp(fields[i].key, without))
-			put_field(&fields[i]);
-	}
+	put_fields(without);
 	if (instead)
 		put_field(instead);
 	make_tensor(&file, "token_embd.weight", CMX_TENSOR_F32, embed, 0);
@@ -147,10 +153,6 @@ TEST(what_may_be_missing)
 	EXPECT_EQ(0, config.q_lora);
 	ASSERT_EQ(0, read_with("deepseek2.expert_gating_func", NULL, 4));
 	EXPECT_EQ(CMX_GATE_SOFTMAX, config.gate);
-	ASSERT_EQ(0, read_with("deepseek2.expert_group_count", NULL, 4));
-	EXPECT_EQ(1, config.n_group);
-	ASSERT_EQ(0, read_number("deepseek2.expert_group_count", U32, 0));
-	EXPECT_EQ(1, config.n_group);
 	ASSERT_EQ(0, read_with("deepseek2.rope.scaling.type", NULL, 4));
 	EXPECT_FALSE(config.yarn.on);
 	ASSERT_EQ(0, read_with("deepseek2.nextn_predict_layers", NULL, 0));
@@ -180,12 +182,64 @@ TEST(gates)
 			    "expert_gating_func is 3"));
 	EXPECT_TRUE(refused(read_number("deepseek2.expert_gating_func", U32, 4),
 			    "expert_gating_func is 4"));
+}
+
+TEST(bug06_no_groups_in_a_file)
+{
+	ASSERT_EQ(0, read_with("deepseek2.expert_group_count", NULL, 4));
+	EXPECT_EQ(1, config.n_group);
+	for (int n = 0; n < 2; n++) {
+		ASSERT_EQ(0, read_number("deepseek2.expert_group_count", U32, n));
+		EXPECT_EQ(1, config.n_group);
+	}
+}
+
+TEST(bug05_illegal_group_topologies_of_a_file)
+{
 	EXPECT_TRUE(refused(read_number("deepseek2.expert_group_count", U32, 3), "must divide"));
 	EXPECT_TRUE(refused(read_number("deepseek2.expert_group_count", U32, 16), "below it"));
 	EXPECT_TRUE(refused(read_number("deepseek2.expert_group_used_count", U32, 5), "1..4"));
 	EXPECT_TRUE(refused(read_number("deepseek2.expert_used_count", U32, 17), "16"));
 	EXPECT_TRUE(refused(read_number("deepseek2.expert_used_count", U32, 9), "cannot hold"));
-	EXPECT_TRUE(refused(read_number("deepseek2.expert_count", U32, 4096), "1..1024"));
+}
+
+/* While the metadata is read: nothing of the model is allocated then. */
+TEST(bug14_too_many_experts_in_a_file)
+{
+	EXPECT_TRUE(refused(read_number("deepseek2.expert_count", U32, 1025),
+			    "expert_count is 1025, must be 1..1024"));
+	EXPECT_TRUE(refused(read_number("deepseek2.expert_count", U32, UINT32_MAX), "1..1024"));
+	EXPECT_TRUE(refused(read_number("deepseek2.expert_used_count", U32, 65),
+			    "expert_used_count is 65, must be 1..64"));
+}
+
+/* A file whose router was rounded would choose other experts. */
+TEST(bug09_router_of_a_file_must_be_f32)
+{
+	const struct cmx_tensor_need need = { "ffn_gate_inp.weight", "", true, { 32, 16, 1 } };
+	const uint64_t embed[] = { 32, 100, 0 }, router[] = { 32, 16, 0 };
+	static const uint32_t types[] = { CMX_TENSOR_F32, CMX_TENSOR_F16, CMX_TENSOR_BF16,
+					  CMX_TENSOR_Q8_0 };
+	struct cmx_tensor_found found;
+
+	for (int i = 0; i < 4; i++) {
+		struct cmx_source *src = NULL;
+		int fd, ret;
+
+		make_header(&file, 2, N_FIELDS);
+		put_fields(NULL);
+		make_tensor(&file, "token_embd.weight", CMX_TENSOR_F32, embed, 0);
+		make_tensor(&file, "blk.1.ffn_gate_inp.weight", types[i], router, 32 * 100 * 4);
+		make_pad(&file, 32);
+		file.len += 32 * 100 * 4 + 32 * 16 * 4;
+		fd = make_file(&file, file.len);
+		ASSERT_EQ(0, cmx_source_open_fd(fd, &src, &err)) TH_LOG("%s", err.text);
+		ret = cmx_source_find(src, 1, &need, &found, &err);
+		EXPECT_TRUE(types[i] == CMX_TENSOR_F32 ? !ret :
+			    refused(ret, "ffn_gate_inp.weight': type "));
+		cmx_source_close(src);
+		close(fd);
+	}
 }
 
 TEST(shapes)

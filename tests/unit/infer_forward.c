@@ -272,7 +272,7 @@ static float *run_level(int fd, enum cmx_isa isa, uint32_t blocks)
 }
 
 /* For every weight type; across the two kinds of levels within the tolerance of references. */
-TEST(bits_do_not_depend_on_grid_or_level_of_a_kind)
+TEST(bug18_bits_do_not_depend_on_grid_or_level_of_a_kind)
 {
 	static const enum tinymoe_type types[] = { TINYMOE_F32, TINYMOE_F16, TINYMOE_BF16,
 						   TINYMOE_Q8_0, TINYMOE_Q4_0,
@@ -509,7 +509,7 @@ static int refused_or_runs(int fd)
 	return ok;
 }
 
-TEST(every_u32_of_the_metadata_mutated)
+TEST(bug27_every_u32_of_the_metadata_mutated)
 {
 	static const char * const keys[] = {
 		"block_count", "context_length", "embedding_length", "feed_forward_length",

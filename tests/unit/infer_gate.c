@@ -49,7 +49,7 @@ static double sigmoid(double x)
 
 #define NEAR(a, b) (fabs((double)(a) - (double)(b)) < 1e-6)
 
-TEST(weights_come_from_unbiased_scores)
+TEST(bug01_weights_come_from_unbiased_scores)
 {
 	const float logits[8] = { 2, 1, 0, 0, -1, -1, -2, -2 };
 	const float bias[8] = { 0, 0, 0, 0, 5, 5, 0, 0 };
@@ -63,7 +63,7 @@ TEST(weights_come_from_unbiased_scores)
 	EXPECT_TRUE(NEAR(weights[1], sigmoid(-1)));
 }
 
-TEST(group_score_is_the_top_two_sum_or_the_max)
+TEST(bug03_group_score_is_the_top_two_sum_or_the_max)
 {
 	/* Group 0 has the best expert, groups 1 and 2 the best pairs. */
 	const float logits[8] = { 3, -8, 1, 1, 1.1f, 0.9f, -8, -8 };
@@ -79,7 +79,7 @@ TEST(group_score_is_the_top_two_sum_or_the_max)
 	EXPECT_EQ(4, ids[1]);
 }
 
-TEST(masked_groups_lose_to_negative_scores)
+TEST(bug04_masked_groups_lose_to_negative_scores)
 {
 	const float logits[8] = { 1, 1, 0.5f, 0.5f, -1, -1, -1, -1 };
 	const float bias[8] = { -9, -9, -9, -9, -20, -20, -20, -20 };
@@ -91,7 +91,7 @@ TEST(masked_groups_lose_to_negative_scores)
 		EXPECT_EQ(j, ids[j]);
 }
 
-TEST(one_group_means_no_groups)
+TEST(bug06_one_group_means_no_groups)
 {
 	const float logits[8] = { 0, 5, 0, 4, 0, 3, 0, 2 };
 	struct cmx_k_gate a = gate(logits, NULL);
@@ -106,7 +106,7 @@ TEST(one_group_means_no_groups)
 	}
 }
 
-TEST(norm_then_scale)
+TEST(bug07_norm_then_scale)
 {
 	const float logits[8] = { 1, 0, 0.5f, 0, -3, -3, -3, -3 };
 	struct cmx_k_gate a = gate(logits, NULL);
@@ -140,7 +140,7 @@ TEST(softmax_runs_over_all_experts)
 	EXPECT_TRUE(NEAR(weights[1], 16 * exp(7) / sum));
 }
 
-TEST(near_ties_need_f32)
+TEST(bug09_near_ties_need_f32)
 {
 	/* Scores that are one and the same in bf16. */
 	const float logits[8] = { 0.5f, 0.50001f, 0.50002f, 0.49999f, 0.5f, 0.5f, 0.5f, 0.5f };
@@ -193,7 +193,7 @@ static int topology(uint32_t n_expert, uint32_t used, uint32_t groups, uint32_t 
 	return cmx_model_config_check_gate(&c, &keys, &err);
 }
 
-TEST(illegal_topologies)
+TEST(bug05_illegal_topologies)
 {
 	EXPECT_EQ(0, topology(256, 8, 8, 4));
 	EXPECT_EQ(0, topology(160, 6, 8, 3));

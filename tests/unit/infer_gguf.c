@@ -151,7 +151,7 @@ TEST(start_of_file)
 	EXPECT_TRUE(refused_u64(16, 60000, "metadata key 8"));
 }
 
-TEST(alignment)
+TEST(bug27_alignment)
 {
 	make_sample();
 	EXPECT_TRUE(refused_u32(at.alignment, 1u << 30, "general.alignment"));
@@ -189,7 +189,7 @@ TEST(duplicates)
 	EXPECT_TRUE(refused("occurs twice"));
 }
 
-TEST(tensor_records)
+TEST(bug27_tensor_records)
 {
 	make_sample();
 	EXPECT_TRUE(refused_u32(at.dims - 4, 5, "5 dimensions"));
@@ -300,7 +300,7 @@ static int taken_or_explained(struct cmx_gguf **g)
 	return !use(*g);
 }
 
-TEST(every_byte_mutated)
+TEST(bug27_every_byte_mutated)
 {
 	static const uint8_t values[] = { 0x00, 0x01, 0x7f, 0x80, 0xfe, 0xff };
 	struct cmx_gguf *g;
@@ -318,7 +318,7 @@ TEST(every_byte_mutated)
 	}
 }
 
-TEST(every_field_huge)
+TEST(bug27_every_field_huge)
 {
 	static const uint64_t values[] = { 1ull << 31, 1ull << 32, 1ull << 62, 1ull << 63,
 					   UINT64_MAX, UINT64_MAX - 7, INT64_MAX };
@@ -339,7 +339,7 @@ TEST(every_field_huge)
 }
 
 /* Several bytes at a time, from a fixed seed: what single mutations do not reach. */
-TEST(llama_cpp_27203_any_mutation_is_taken_or_explained)
+TEST(bug27_any_mutation_is_taken_or_explained)
 {
 	uint64_t rng = 27203;
 	struct cmx_gguf *g;

@@ -156,7 +156,7 @@ TEST(other_arithmetic)
 	EXPECT_TRUE(refused("quantization_config.weight_block_size", NULL, "[128, 128]"));
 }
 
-TEST(transformers_48647_illegal_group_topologies)
+TEST(bug05_illegal_group_topologies_of_a_folder)
 {
 	EXPECT_TRUE(refused("n_group", "16", "n_group is 16, must divide n_routed_experts (16)"));
 	EXPECT_TRUE(refused("n_group", "3", "n_group is 3, must divide"));
@@ -167,7 +167,7 @@ TEST(transformers_48647_illegal_group_topologies)
 	EXPECT_TRUE(refused("num_experts_per_tok", "17", "the limit is n_routed_experts (16)"));
 }
 
-TEST(vllm_34673_no_groups)
+TEST(bug06_no_groups_in_a_folder)
 {
 	static const char * const values[] = { "0", "1", "null", NULL };
 
@@ -179,7 +179,7 @@ TEST(vllm_34673_no_groups)
 	EXPECT_EQ(1, c.n_group);
 }
 
-TEST(vllm_13474_rule_of_the_groups)
+TEST(bug15_rule_of_groups_of_a_folder)
 {
 	ASSERT_EQ(0, read_with("topk_method", "\"group_limited_greedy\""));
 	EXPECT_EQ(CMX_GROUP_MAX, c.group_rule);
@@ -188,14 +188,14 @@ TEST(vllm_13474_rule_of_the_groups)
 	EXPECT_EQ(CMX_GROUP_TOP2, c.group_rule);
 }
 
-TEST(llama_cpp_11378_too_many_experts)
+TEST(bug14_too_many_experts_in_a_folder)
 {
 	EXPECT_TRUE(refused("n_routed_experts", "1025", "experts is 1025, must be 1..1024"));
 	EXPECT_TRUE(refused("num_experts_per_tok", "65", "per_tok is 65, must be 1..64"));
 }
 
 /* Where mscale goes: into the softmax with mscale_all_dim, onto the angles what is left. */
-TEST(llama_cpp_17945_mscale)
+TEST(bug12_mscale_of_a_folder)
 {
 	ASSERT_EQ(0, read_with("rope_scaling.mscale_all_dim", "0.707"));
 	EXPECT_EQ(0.0707f, c.yarn.log_mul);
@@ -226,7 +226,7 @@ TEST(newer_names_of_the_rope_fields)
 }
 
 /* The V2 code multiplies by the factor only where it does not normalise. */
-TEST(sglang_8511_scale_and_normalisation)
+TEST(bug07_scale_and_normalisation_of_a_folder)
 {
 	json_t *root = parse(base);
 

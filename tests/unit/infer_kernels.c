@@ -252,7 +252,7 @@ static int matmul_agrees(uint32_t type, uint32_t rows, uint32_t k, uint32_t toke
 }
 
 /* Also of a four-bit type that once had its own layout in a fast kernel: every level, odd sizes. */
-TEST(llama_cpp_12657_matmul_of_every_type_and_level)
+TEST(bug17_matmul_of_every_type_and_level)
 {
 	static const uint32_t sizes[] = { 1, 2, 15, 16, 17, 31, 33, 50, 64 };
 
@@ -467,7 +467,7 @@ TEST(silu_of_any_size)
 }
 
 /* Rows of a product do not know who else is in the batch. */
-TEST(ik_llama_cpp_305_batch_does_not_change_bits_of_any_type)
+TEST(bug16_batch_does_not_change_bits_of_any_type)
 {
 	for (uint32_t t = 0; t < N_TYPES; t++) {
 		struct cmx_k_matmul a = {
@@ -518,6 +518,35 @@ TEST(levels_by_name)
 	unsetenv("CMX_ISA");
 	EXPECT_EQ(0, cmx_isa_choose(&isa, &why, NULL));
 	EXPECT_NE(NULL, cmx_npu_kernels(isa));
+}
+
+/* Between the rows of a batch, and behind the last one: nothing of it may get into a result. */
+TEST(bug26_what_is_between_rows_does_not_count)
+{
+	const uint32_t k = 256, rows = 21, tokens = 5, stride = 300;
+
+	for (uint32_t t = 0; t < N_TYPES; t++) {
+		struct cmx_k_matmul a = {
+			.w = weights, .type = types[t], .x = x, .rows = rows, .k = k, .heads = 1,
+			.tokens = tokens, .x_stride = stride, .out_stride = rows,
+		};
+
+		fill_weights(types[t], rows * k, 0);
+		for (int isa = 0; isa < CMX_ISA_COUNT; isa++) {
+			if (!cmx_npu_kernels(isa))
+				continue;
+			fill(x, (tokens + 1) * stride, 0);
+			a.out = out[0];
+			run(isa, CMX_NPU_MATMUL, &a, 2);
+			for (uint32_t i = 0; i < (tokens + 1) * stride; i++) {
+				if (i % stride >= k || i / stride == tokens)
+					x[i] = i % 3 ? NAN : 1e38f;
+			}
+			a.out = out[1];
+			run(isa, CMX_NPU_MATMUL, &a, 2);
+			EXPECT_TRUE(same(out[0], out[1], tokens * rows));
+		}
+	}
 }
 
 TEST(norm)

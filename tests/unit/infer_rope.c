@@ -48,7 +48,7 @@ static long double worst(const struct cmx_k_rope_table *a)
 	return max;
 }
 
-TEST(plain_and_yarn)
+TEST(bug12_angles_up_to_the_last_position)
 {
 	float *table = malloc(POSITIONS * 64ull * sizeof(*table));
 	struct cmx_k_rope_table a = { .table = table, .positions = POSITIONS, .base = 10000 };
@@ -64,7 +64,7 @@ TEST(plain_and_yarn)
 }
 
 /* Where mscale is not mscale_all_dim, cosine and sine carry what is between them. */
-TEST(magnitude)
+TEST(bug12_magnitude_where_the_two_mscales_differ)
 {
 	float plain[4 * 8], scaled[4 * 8];
 	struct cmx_k_rope_table a = {

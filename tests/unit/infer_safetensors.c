@@ -151,7 +151,7 @@ TEST(places)
 			    "\"data_offsets\":[25,33]}}", 33, "begin at 25, must be 24"));
 }
 
-TEST(mutations_are_taken_or_explained)
+TEST(bug27_mutations_are_taken_or_explained)
 {
 	unsigned char good[512], buf[512];
 	size_t len = hf_make_tensors(SAMPLE, 32, good, sizeof(good));
