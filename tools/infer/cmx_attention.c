@@ -62,12 +62,16 @@ static void pass_query(struct cmx_pass *p)
 	};
 
 	if (c->q_lora) {
-		cmx_pass_matmul(p, &p->y->q_a, c->q_lora, c->hidden, f->h, NULL, f->q_a, "q_a");
+		const float *q_a;
+
+		cmx_pass_matmul(p, &p->y->q_a, c->q_lora, c->hidden, p->in, NULL, f->q_a, "q_a");
 		cmx_pass_norm(p, f->q_a, NULL, &p->y->q_a_norm, f->q_a, c->q_lora, p->n,
 			      "q_a norm");
-		cmx_pass_matmul(p, &p->y->q_b, width, c->q_lora, f->q_a, NULL, f->q, "q_b");
+		q_a = cmx_pass_input(p, &p->y->q_b, f->q_a, c->q_lora, p->n, f->mid_i8,
+				     "quantise q_a");
+		cmx_pass_matmul(p, &p->y->q_b, width, c->q_lora, q_a, NULL, f->q, "q_b");
 	} else {
-		cmx_pass_matmul(p, &p->y->q, width, c->hidden, f->h, NULL, f->q, "q");
+		cmx_pass_matmul(p, &p->y->q, width, c->hidden, p->in, NULL, f->q, "q");
 	}
 	cmx_pass_launch(p, CMX_NPU_ROPE, &rope, "rope", 0);
 }
@@ -82,7 +86,7 @@ static void pass_latent(struct cmx_pass *p)
 		.rope = c->rope, .tokens = p->n, .eps = c->eps,
 	};
 
-	cmx_pass_matmul(p, &p->y->kv_a, cmx_model_kv_row(c), c->hidden, f->h, NULL, f->kv, "kv_a");
+	cmx_pass_matmul(p, &p->y->kv_a, cmx_model_kv_row(c), c->hidden, p->in, NULL, f->kv, "kv_a");
 	cmx_pass_launch(p, CMX_NPU_KV_STORE, &store, "kv store", 0);
 }
 
@@ -191,7 +195,9 @@ void cmx_pass_attention(struct cmx_pass *p)
 {
 	const struct cmx_forward *f = p->f;
 	const struct cmx_model_config *c = &f->m->cfg;
+	uint32_t width = c->n_head * c->v_dim;
 	struct cmx_pass absorbed;
+	const float *heads;
 
 	pass_query(p);
 	pass_latent(p);
@@ -203,6 +209,7 @@ void cmx_pass_attention(struct cmx_pass *p)
 	}
 	for (uint32_t i = 0; i < p->step->n_windows; i++)
 		pass_window(p, &p->step->window[i]);
-	cmx_pass_matmul(p, &p->y->attn_out, c->hidden, c->n_head * c->v_dim, f->heads, f->x, f->x,
-			"attn output");
+	heads = cmx_pass_input(p, &p->y->attn_out, f->heads, width, p->n, f->mid_i8,
+			       "quantise heads");
+	cmx_pass_matmul(p, &p->y->attn_out, c->hidden, width, heads, f->x, f->x, "attn output");
 }

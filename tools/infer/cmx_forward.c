@@ -9,6 +9,7 @@
 #include "cmx_pass.h"
 #include "cmx_recording.h"
 #include "kernels/cmx_f64math.h"
+#include "kernels/cmx_i8.h"
 
 struct buffer {
 	const char *what;
@@ -82,6 +83,29 @@ static int alloc_ffn(struct cmx_forward *f, struct cmx_infer_err *err)
 		{ "expert output", &f->slot_out, slots * c->hidden, CMX_PLACE_DIE },
 	};
 
+	return alloc_buffers(f, b, sizeof(b) / sizeof(b[0]), err);
+}
+
+static uint64_t max_u64(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Rows of what INT8 products take, if the model has any. */
+static int alloc_int8(struct cmx_forward *f, struct cmx_infer_err *err)
+{
+	const struct cmx_model_config *c = &f->m->cfg;
+	uint64_t t = f->opt.rows, wide = max_u64(c->q_lora, (uint64_t)c->n_head * c->v_dim), mid;
+	struct buffer b[] = {
+		{ "INT8 input", &f->in_i8, t * cmx_i8_row_bytes(c->hidden) / 4, CMX_PLACE_DIE },
+		{ "INT8 rows", &f->mid_i8, 0, CMX_PLACE_DIE },
+	};
+
+	if (!c->int8)
+		return 0;
+	wide = max_u64(max_u64(wide, c->inter), (uint64_t)c->n_shared * c->moe_inter);
+	mid = max_u64(cmx_i8_row_bytes((uint32_t)wide), c->n_used * cmx_i8_row_bytes(c->moe_inter));
+	b[1].count = t * mid / 4;
 	return alloc_buffers(f, b, sizeof(b) / sizeof(b[0]), err);
 }
 
@@ -186,6 +210,8 @@ static int alloc_all(struct cmx_forward *f, struct cmx_infer_err *err)
 		ret = alloc_attention(f, err);
 	if (!ret)
 		ret = alloc_mtp(f, err);
+	if (!ret)
+		ret = alloc_int8(f, err);
 	return ret ? ret : alloc_ffn(f, err);
 }
 
@@ -259,7 +285,7 @@ static void pass_glu(struct cmx_pass *p, const struct cmx_weight *gate,
 {
 	const struct cmx_k_glu a = {
 		.gate = gate->va, .gate_type = gate->type, .up = up->va, .up_type = up->type,
-		.x = p->f->h, .out = p->f->glu, .rows = rows, .k = p->f->m->cfg.hidden,
+		.x = p->in, .out = p->f->glu, .rows = rows, .k = p->f->m->cfg.hidden,
 		.tokens = p->n,
 	};
 
@@ -268,11 +294,13 @@ static void pass_glu(struct cmx_pass *p, const struct cmx_weight *gate,
 
 static void pass_dense(struct cmx_pass *p)
 {
-	const struct cmx_model_config *c = &p->f->m->cfg;
+	const struct cmx_forward *f = p->f;
+	const struct cmx_model_config *c = &f->m->cfg;
+	const float *glu;
 
 	pass_glu(p, &p->y->gate, &p->y->up, c->inter, "ffn glu");
-	cmx_pass_matmul(p, &p->y->down, c->hidden, c->inter, p->f->glu, p->f->x, p->f->x,
-			"ffn down");
+	glu = cmx_pass_input(p, &p->y->down, f->glu, c->inter, p->n, f->mid_i8, "quantise ffn");
+	cmx_pass_matmul(p, &p->y->down, c->hidden, c->inter, glu, f->x, f->x, "ffn down");
 }
 
 static void pass_gate(struct cmx_pass *p, uint32_t *experts)
@@ -302,16 +330,18 @@ static void pass_experts(struct cmx_pass *p, uint32_t n_active)
 	const struct cmx_k_expert_glu glu = {
 		.plan = p->f->plan, .slot_token = p->f->slot_token, .gate = y->exp_gate.va,
 		.gate_type = y->exp_gate.type, .up = y->exp_up.va, .up_type = y->exp_up.type,
-		.x = p->f->h, .out = p->f->slot_glu, .rows = c->moe_inter, .k = c->hidden,
+		.x = p->in, .out = p->f->slot_glu, .rows = c->moe_inter, .k = c->hidden,
 		.n_expert = c->n_expert, .n_used = c->n_used, .tokens = p->n,
 	};
-	const struct cmx_k_expert_down down = {
+	struct cmx_k_expert_down down = {
 		.plan = p->f->plan, .w = y->exp_down.va, .type = y->exp_down.type,
-		.x = p->f->slot_glu, .out = p->f->slot_out, .rows = c->hidden, .k = c->moe_inter,
+		.out = p->f->slot_out, .rows = c->hidden, .k = c->moe_inter,
 		.n_expert = c->n_expert, .n_used = c->n_used, .tokens = p->n,
 	};
 
 	cmx_pass_launch(p, CMX_NPU_EXPERT_GLU, &glu, "expert glu", n_active);
+	down.x = cmx_pass_input(p, &y->exp_down, p->f->slot_glu, c->moe_inter, p->n * c->n_used,
+				p->f->mid_i8, "quantise experts");
 	cmx_pass_launch(p, CMX_NPU_EXPERT_DOWN, &down, "expert down", n_active);
 }
 
@@ -327,19 +357,27 @@ static void pass_combine(struct cmx_pass *p)
 	cmx_pass_launch(p, CMX_NPU_COMBINE, &a, "combine", 0);
 }
 
+static void pass_shared(struct cmx_pass *p, uint32_t width)
+{
+	const struct cmx_forward *f = p->f;
+	const float *glu;
+
+	pass_glu(p, &p->y->sh_gate, &p->y->sh_up, width, "shared glu");
+	glu = cmx_pass_input(p, &p->y->sh_down, f->glu, width, p->n, f->mid_i8, "quantise shared");
+	cmx_pass_matmul(p, &p->y->sh_down, f->m->cfg.hidden, width, glu, NULL, f->shared,
+			"shared down");
+}
+
 static void pass_moe(struct cmx_pass *p)
 {
 	const struct cmx_forward *f = p->f;
 	const struct cmx_model_config *c = &f->m->cfg;
-	uint32_t moe = p->layer - c->n_dense, active = 0, shared = c->n_shared * c->moe_inter;
+	uint32_t moe = p->layer - c->n_dense, active = 0;
 
 	cmx_pass_matmul(p, &p->y->router, c->n_expert, c->hidden, f->h, NULL, f->router, "router");
 	pass_gate(p, f->experts + (uint64_t)moe * f->opt.rows * c->n_used);
-	if (c->n_shared) {
-		pass_glu(p, &p->y->sh_gate, &p->y->sh_up, shared, "shared glu");
-		cmx_pass_matmul(p, &p->y->sh_down, c->hidden, shared, f->glu, NULL, f->shared,
-				"shared down");
-	}
+	if (c->n_shared)
+		pass_shared(p, c->n_shared * c->moe_inter);
 	if (cmx_die_time_only(f->die) && !p->ret)
 		p->ret = cmx_step_active(p->step, moe, &active, p->err);
 	pass_experts(p, active);
@@ -349,15 +387,19 @@ static void pass_moe(struct cmx_pass *p)
 void cmx_pass_layer(struct cmx_pass *p, uint32_t layer)
 {
 	const struct cmx_forward *f = p->f;
+	const struct cmx_layer *y = &f->m->layer[layer];
+	uint32_t hidden = f->m->cfg.hidden;
+	bool dense = layer < f->m->cfg.n_dense;
 
 	p->layer = layer;
-	p->y = &f->m->layer[layer];
-	cmx_pass_norm(p, f->x, NULL, &p->y->attn_norm, f->h, f->m->cfg.hidden, p->n,
-		      "attn norm");
+	p->y = y;
+	cmx_pass_norm(p, f->x, NULL, &y->attn_norm, f->h, hidden, p->n, "attn norm");
+	p->in = cmx_pass_input(p, &y->kv_a, f->h, hidden, p->n, f->in_i8, "quantise attn input");
 	cmx_pass_attention(p);
-	cmx_pass_norm(p, f->x, NULL, &p->y->ffn_norm, f->h, f->m->cfg.hidden, p->n,
-		      "ffn norm");
-	if (layer < f->m->cfg.n_dense)
+	cmx_pass_norm(p, f->x, NULL, &y->ffn_norm, f->h, hidden, p->n, "ffn norm");
+	p->in = cmx_pass_input(p, dense ? &y->gate : &y->exp_gate, f->h, hidden, p->n, f->in_i8,
+			       "quantise ffn input");
+	if (dense)
 		pass_dense(p);
 	else
 		pass_moe(p);

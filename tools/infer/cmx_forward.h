@@ -34,6 +34,9 @@ struct cmx_forward {
 	struct cmx_die *die;
 	struct cmx_forward_options opt;
 	struct cmx_step_limits max, mtp_max;
+	/* Called before each launch with its arguments; NULL: nobody looks. 0 or a failure. */
+	int (*observe)(void *arg, enum cmx_npu_id id, const void *args);
+	void *observe_arg;
 	uint64_t die_bytes;		/* of the buffers below */
 	float scale;			/* of attention scores */
 	struct cmx_step step;		/* the last one */
@@ -60,6 +63,7 @@ struct cmx_forward {
 	float *q_latent, *o_latent;	/* [absorbed row][head][kv_lora] */
 	float *heads;			/* [row][head][v] */
 	float *glu;			/* dense and shared experts */
+	char *in_i8, *mid_i8;		/* INT8 rows: of a half layer's input, of later ones */
 	float *shared;
 	float *router;
 	uint32_t *experts;		/* [MoE layer, MTP last][row][used] */

@@ -20,6 +20,7 @@
 struct gguf_kv {
 	uint64_t key;		/* positions in the header */
 	uint64_t value;
+	uint64_t end;
 	uint64_t count;		/* elements of an array, bytes of a string */
 	uint32_t key_len;
 	uint32_t type;
@@ -175,6 +176,7 @@ static int gguf_parse_metadata(struct cmx_gguf *g, uint64_t count, struct cmx_in
 
 		if (ret)
 			return ret;
+		g->kv[i].end = g->cur.pos;
 		g->n_kv = i + 1;
 	}
 	qsort_r(g->kv, count, sizeof(*g->kv), kv_order, g);
@@ -236,7 +238,7 @@ static int gguf_tensor_size(struct cmx_gguf_tensor *t, uint32_t type, struct cmx
 
 	if (!block.values)
 		return cmx_infer_fail(err, -ENOTSUP,
-				      "tensor '%s': type %u, must be 0 (F32), 1 (F16), 2 (Q4_0), 8 (Q8_0), 12 (Q4_K), 14 (Q6_K) or 30 (BF16)",
+				      "tensor '%s': type %u, must be 0 (F32), 1 (F16), 2 (Q4_0), 8 (Q8_0), 12 (Q4_K), 14 (Q6_K), 24 (I8) or 30 (BF16)",
 				      t->name, type);
 	t->type = type;
 	if (t->dims[0] % block.values)
@@ -555,6 +557,27 @@ int cmx_gguf_i32_array(const struct cmx_gguf *g, const char *key, const uint8_t 
 	*val = cmx_gguf_at(&g->cur, kv->value);
 	*count = kv->count;
 	return 0;
+}
+
+uint64_t cmx_gguf_n_entries(const struct cmx_gguf *g)
+{
+	return g->n_kv;
+}
+
+struct cmx_gguf_entry cmx_gguf_entry_at(const struct cmx_gguf *g, uint64_t i)
+{
+	const struct gguf_kv *kv = &g->kv[i];
+	uint64_t start = kv->key - sizeof(uint64_t);
+
+	return (struct cmx_gguf_entry){
+		.key = (const char *)cmx_gguf_at(&g->cur, kv->key), .key_len = kv->key_len,
+		.bytes = cmx_gguf_at(&g->cur, start), .len = kv->end - start,
+	};
+}
+
+uint32_t cmx_gguf_alignment(const struct cmx_gguf *g)
+{
+	return g->alignment;
 }
 
 uint64_t cmx_gguf_n_tensors(const struct cmx_gguf *g)

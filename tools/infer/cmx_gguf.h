@@ -78,6 +78,18 @@ bool cmx_gguf_strings_next(const struct cmx_gguf *g, struct cmx_gguf_strings *it
 int cmx_gguf_i32_array(const struct cmx_gguf *g, const char *key, const uint8_t **val,
 		       uint64_t *count, struct cmx_infer_err *err);
 
+/* Metadata number @i < n, by key: its name, and with type and value as the file has it. */
+struct cmx_gguf_entry {
+	const char *key;	/* not terminated */
+	uint64_t key_len;
+	const uint8_t *bytes;	/* from the key's length on */
+	uint64_t len;
+};
+
+uint64_t cmx_gguf_n_entries(const struct cmx_gguf *g);
+struct cmx_gguf_entry cmx_gguf_entry_at(const struct cmx_gguf *g, uint64_t i);
+uint32_t cmx_gguf_alignment(const struct cmx_gguf *g);
+
 uint64_t cmx_gguf_n_tensors(const struct cmx_gguf *g);
 const struct cmx_gguf_tensor *cmx_gguf_tensor_at(const struct cmx_gguf *g, uint64_t i);
 const struct cmx_gguf_tensor *cmx_gguf_tensor(const struct cmx_gguf *g, const char *name);

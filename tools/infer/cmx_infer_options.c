@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cmx_infer_options.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmx_kv_pages.h"
+#include "cmx_option.h"
 
 #define MAX_THREADS	256u
 #define MAX_BATCH	4096u
@@ -38,6 +38,7 @@ enum {
 	OPT_KV_PAGES,
 	OPT_KV_PAGE,
 	OPT_MTP,
+	OPT_QUANTIZE,
 	/* Those from here on are flags. */
 	OPT_TIME_ONLY,
 	OPT_JSON,
@@ -77,6 +78,7 @@ static const struct option long_options[] = {
 	{ "kv-pages", required_argument, NULL, OPT_KV_PAGES },
 	{ "kv-page", required_argument, NULL, OPT_KV_PAGE },
 	{ "mtp", required_argument, NULL, OPT_MTP },
+	{ "quantize", required_argument, NULL, OPT_QUANTIZE },
 	{ "chat", no_argument, NULL, OPT_CHAT },
 	{ "special", no_argument, NULL, OPT_SPECIAL },
 	{ "time-only", no_argument, NULL, OPT_TIME_ONLY },
@@ -96,6 +98,7 @@ void cmx_infer_usage(FILE *f)
 	      "\n"
 	      "  -m, --model PATH     GGUF file, architecture deepseek2, or Hugging Face folder\n"
 	      "      --verify         first check the model's files against SHA256SUMS beside them\n"
+	      "      --quantize int8  round the projections' weights and inputs to 8 bits\n"
 	      "  -p, --prompt TEXT    prompt\n"
 	      "      --ids FILE       prompt as token ids\n"
 	      "      --batch FILE     many requests, one JSON object a line: prompt or ids, and what\n"
@@ -142,46 +145,10 @@ void cmx_infer_usage(FILE *f)
 	      "Virtual times are those of the modelled machine, not of this computer.\n", f);
 }
 
-static int parse_u64(const char *name, const char *arg, uint64_t min, uint64_t max, uint64_t *val,
-		     struct cmx_infer_err *err)
-{
-	char *end;
-
-	errno = 0;
-	*val = strtoull(arg, &end, 10);
-	if (isdigit((unsigned char)*arg) && !*end && !errno && *val >= min && *val <= max)
-		return 0;
-	return cmx_infer_fail(err, -EINVAL, "%s is '%s', must be a number in %llu..%llu", name,
-			      arg, (unsigned long long)min, (unsigned long long)max);
-}
-
-static int parse_u32(const char *name, const char *arg, uint32_t min, uint32_t max, uint32_t *val,
-		     struct cmx_infer_err *err)
-{
-	uint64_t wide;
-	int ret = parse_u64(name, arg, min, max, &wide, err);
-
-	if (!ret)
-		*val = (uint32_t)wide;
-	return ret;
-}
-
-static int parse_float(const char *name, const char *arg, float min, float max, float *val,
-		       struct cmx_infer_err *err)
-{
-	char *end;
-
-	*val = strtof(arg, &end);
-	if (end != arg && !*end && *val >= min && *val <= max)
-		return 0;
-	return cmx_infer_fail(err, -EINVAL, "%s is '%s', must be a number in %g..%g", name, arg,
-			      (double)min, (double)max);
-}
-
 static int parse_page(struct cmx_infer_options *o, const char *arg, struct cmx_infer_err *err)
 {
-	int ret = parse_u32("--kv-page", arg, 1u << CMX_KV_MIN_SHIFT, 1u << CMX_KV_MAX_SHIFT,
-			    &o->kv_page, err);
+	int ret = cmx_option_u32("--kv-page", arg, 1u << CMX_KV_MIN_SHIFT,
+				 1u << CMX_KV_MAX_SHIFT, &o->kv_page, err);
 
 	o->has_kv_page = true;
 	if (ret || !(o->kv_page & (o->kv_page - 1)))
@@ -195,40 +162,40 @@ static int parse_number(struct cmx_infer_options *o, int opt, const char *arg,
 	switch (opt) {
 	case 'n':
 		o->has_n = true;
-		return parse_u32("-n", arg, 0, CMX_MAX_TOKENS, &o->n, err);
+		return cmx_option_u32("-n", arg, 0, CMX_MAX_TOKENS, &o->n, err);
 	case OPT_THREADS:
-		return parse_u32("--threads", arg, 1, MAX_THREADS, &o->threads, err);
+		return cmx_option_u32("--threads", arg, 1, MAX_THREADS, &o->threads, err);
 	case OPT_CHUNK:
 		o->has_chunk = true;
-		return parse_u32("--chunk", arg, 1, CMX_MAX_TOKENS, &o->chunk, err);
+		return cmx_option_u32("--chunk", arg, 1, CMX_MAX_TOKENS, &o->chunk, err);
 	case OPT_CTX:
-		return parse_u32("--ctx", arg, 1, CMX_MAX_TOKENS, &o->ctx, err);
+		return cmx_option_u32("--ctx", arg, 1, CMX_MAX_TOKENS, &o->ctx, err);
 	case OPT_DIE:
-		return parse_u32("--die", arg, 0, UINT32_MAX, &o->die, err);
+		return cmx_option_u32("--die", arg, 0, UINT32_MAX, &o->die, err);
 	case OPT_MAX_BATCH:
 		o->has_max_batch = true;
-		return parse_u32("--max-batch", arg, 1, MAX_BATCH, &o->max_batch, err);
+		return cmx_option_u32("--max-batch", arg, 1, MAX_BATCH, &o->max_batch, err);
 	case OPT_KV_PAGES:
-		return parse_u32("--kv-pages", arg, 1, CMX_MAX_TOKENS, &o->kv_pages, err);
+		return cmx_option_u32("--kv-pages", arg, 1, CMX_MAX_TOKENS, &o->kv_pages, err);
 	case OPT_KV_PAGE:
 		return parse_page(o, arg, err);
 	case OPT_TEMP:
 		o->has_temp = true;
-		return parse_float("--temp", arg, 0, 100, &o->temp, err);
+		return cmx_option_float("--temp", arg, 0, 100, &o->temp, err);
 	case OPT_TOP_K:
 		o->has_top_k = true;
-		return parse_u32("--top-k", arg, 0, UINT32_MAX, &o->top_k, err);
+		return cmx_option_u32("--top-k", arg, 0, UINT32_MAX, &o->top_k, err);
 	case OPT_TOP_P:
 		o->has_top_p = true;
-		return parse_float("--top-p", arg, 1e-6f, 1, &o->top_p, err);
+		return cmx_option_float("--top-p", arg, 1e-6f, 1, &o->top_p, err);
 	case OPT_MIN_P:
 		o->has_min_p = true;
-		return parse_float("--min-p", arg, 0, 1, &o->min_p, err);
+		return cmx_option_float("--min-p", arg, 0, 1, &o->min_p, err);
 	case OPT_PENALTY:
 		o->has_penalty = true;
-		return parse_float("--repeat-penalty", arg, 0.1f, 10, &o->penalty, err);
+		return cmx_option_float("--repeat-penalty", arg, 0.1f, 10, &o->penalty, err);
 	default:
-		return parse_u64("--seed", arg, 0, UINT64_MAX, &o->seed, err);
+		return cmx_option_u64("--seed", arg, 0, UINT64_MAX, &o->seed, err);
 	}
 }
 
@@ -271,6 +238,8 @@ static int parse_value(struct cmx_infer_options *o, int opt, const char *arg,
 		return add_stop(o, arg, err);
 	if (opt == OPT_MTP)
 		return parse_mtp(o, arg, err);
+	if (opt == OPT_QUANTIZE)
+		return cmx_option_int8("--quantize", arg, &o->int8, err);
 	if (opt != OPT_CHAT_FORM)
 		return parse_number(o, opt, arg, err);
 	ret = cmx_chat_form(arg, &o->chat_form, &why);
@@ -384,18 +353,6 @@ static int check_options(const struct cmx_infer_options *o, struct cmx_infer_err
 	return ret ? ret : check_time_only(o, err);
 }
 
-/* A short one may stand among others: its word is not what is wrong. */
-static int bad_option(int opt, const char *word, struct cmx_infer_err *err)
-{
-	const char letter[] = { '-', (char)optopt, '\0' };
-
-	if (optopt > 0 && optopt < OPT_IDS && strncmp(word, "--", 2))
-		word = letter;
-	if (opt == ':')
-		return cmx_infer_fail(err, -EINVAL, "option '%s' needs a value", word);
-	return cmx_infer_fail(err, -EINVAL, "unknown option '%s'", word);
-}
-
 int cmx_infer_options_parse(struct cmx_infer_options *o, int argc, char **argv,
 			    struct cmx_infer_err *err)
 {
@@ -409,7 +366,7 @@ int cmx_infer_options_parse(struct cmx_infer_options *o, int argc, char **argv,
 		const char **text = text_option(o, opt);
 
 		if (opt == '?' || opt == ':')
-			return bad_option(opt, argv[optind - 1], err);
+			return cmx_option_bad(opt, argv[optind - 1], err);
 		if (text)
 			*text = optarg;
 		else if (opt == 'h' || opt >= OPT_TIME_ONLY)
@@ -440,7 +397,7 @@ static int parse_ids(FILE *f, uint32_t *ids, uint32_t *n, struct cmx_infer_err *
 		if (strlen(word) == sizeof(word) - 1)
 			return cmx_infer_fail(err, -EINVAL, "%s is '%s...', longer than %zu digits",
 					      what, word, sizeof(word) - 2);
-		ret = parse_u32(what, word, 0, UINT32_MAX, &ids[*n], err);
+		ret = cmx_option_u32(what, word, 0, UINT32_MAX, &ids[*n], err);
 		if (ret)
 			return ret;
 		++*n;

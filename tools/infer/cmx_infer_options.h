@@ -68,6 +68,7 @@ struct cmx_infer_options {
 	bool json;
 	bool ignore_eos;
 	bool verify;
+	bool int8;		/* quantise as the model is loaded */
 	bool help;
 };
 

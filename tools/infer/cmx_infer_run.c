@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "cmx_infer_report.h"
 #include "cmx_infer_shape.h"
 #include "cmx_load_progress.h"
+#include "cmx_model_tokenizer.h"
 #include "cmx_stop.h"
 
 /* All that a run holds; session_close() undoes any part of it. */
@@ -176,23 +176,6 @@ static void put_text(void *arg, const char *c, uint32_t n)
 		fwrite(c, 1, n, stdout);
 }
 
-/* The one given, else that of the folder or of the GGUF file itself. */
-static int read_tokenizer(struct session *s)
-{
-	uint32_t vocab = cmx_source_config(s->source)->vocab;
-	const struct cmx_gguf *g = cmx_source_gguf(s->source);
-	char path[PATH_MAX];
-
-	if (s->opt.tokenizer)
-		return cmx_tokenizer_init_json(&s->tok, s->opt.tokenizer, vocab, &s->err);
-	if (g)
-		return cmx_tokenizer_init(&s->tok, g, vocab, &s->err);
-	if (snprintf(path, sizeof(path), "%s/tokenizer.json", s->opt.model) >= (int)sizeof(path))
-		return cmx_infer_fail(&s->err, -ENAMETOOLONG, "--model: the path is longer than %u",
-				      PATH_MAX);
-	return cmx_tokenizer_init_json(&s->tok, path, vocab, &s->err);
-}
-
 static int open_text(struct session *s, struct cmx_job *j)
 {
 	if (s->opt.json || s->batch) {
@@ -208,10 +191,12 @@ static int open_inputs(struct session *s)
 {
 	int ret = cmx_source_open(s->opt.model, &s->source, &s->err);
 
+	if (!ret && s->opt.int8)
+		cmx_source_quantise(s->source);
 	if (!ret && s->opt.verify)
 		ret = verify_model(s);
 	if (!ret)
-		ret = read_tokenizer(s);
+		ret = cmx_model_tokenizer(&s->tok, s->source, s->opt.tokenizer, &s->err);
 	if (!ret)
 		ret = read_jobs(s);
 	for (uint32_t i = 0; i < s->jobs.n && !ret; i++)

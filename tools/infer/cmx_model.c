@@ -67,7 +67,8 @@ static void choose_layout(const struct loader *l, const struct tensor_spec *s, u
 {
 	uint64_t row = cmx_tensor_bytes(type, s->need.dims[0]);
 
-	p->packed = s->need.dims[1] > 1 && !l->table;
+	/* INT8 comes in panels. */
+	p->packed = s->need.dims[1] > 1 && !l->table && !p->piece.i8;
 	if (!p->packed)
 		return;
 	p->layout = (struct cmx_layout){

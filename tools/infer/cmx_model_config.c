@@ -312,6 +312,25 @@ static int config_vocab(const struct cmx_gguf *g, struct cmx_model_config *c,
 	return 0;
 }
 
+static int config_quant(const struct cmx_gguf *g, struct cmx_model_config *c,
+			struct cmx_infer_err *err)
+{
+	const char *type;
+	uint64_t len;
+	int ret;
+
+	if (!cmx_gguf_has(g, "cmx.quant.type"))
+		return 0;
+	ret = cmx_gguf_string(g, "cmx.quant.type", &type, &len, err);
+	if (ret)
+		return ret;
+	if (len != 4 || memcmp(type, "int8", 4))
+		return cmx_infer_fail(err, -ENOTSUP, "cmx.quant.type is '%.*s', must be 'int8'",
+				      (int)(len < 64 ? len : 64), type);
+	c->int8 = true;
+	return 0;
+}
+
 int cmx_model_config_read(const struct cmx_gguf *g, struct cmx_model_config *c,
 			  struct cmx_infer_err *err)
 {
@@ -334,5 +353,5 @@ int cmx_model_config_read(const struct cmx_gguf *g, struct cmx_model_config *c,
 	/* The blocks that predict a second token have experts too. */
 	if (!ret && c->n_dense < c->n_layer + c->n_mtp)
 		ret = config_moe(g, c, err);
-	return ret;
+	return ret ? ret : config_quant(g, c, err);
 }

@@ -63,6 +63,7 @@ struct cmx_model_config {
 	float eps;
 	float rope_base;
 	struct cmx_yarn yarn;
+	bool int8;		/* projections and experts are INT8 on the die */
 	bool split_mla;		/* attn_k_b and attn_v_b instead of attn_kv_b */
 };
 

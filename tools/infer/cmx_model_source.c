@@ -10,6 +10,8 @@
 
 #include "cmx_hf_config.h"
 #include "cmx_hf_folder.h"
+#include "cmx_site.h"
+#include "kernels/cmx_i8.h"
 
 struct cmx_source {
 	struct cmx_gguf *gguf;		/* one of the two */
@@ -100,6 +102,11 @@ void cmx_source_close(struct cmx_source *s)
 	free(s);
 }
 
+void cmx_source_quantise(struct cmx_source *s)
+{
+	s->cfg.int8 = true;
+}
+
 const struct cmx_gguf *cmx_source_gguf(const struct cmx_source *s)
 {
 	return s->gguf;
@@ -148,6 +155,61 @@ static void gguf_name(uint32_t block, const struct cmx_tensor_need *need,
 		snprintf(out, CMX_GGUF_MAX_NAME + 1, "blk.%u.%s", block, need->gguf);
 }
 
+static bool may_be_i8(const struct cmx_source *s, const struct cmx_tensor_need *need)
+{
+	const struct cmx_site_use *use = cmx_site_use(need->gguf);
+
+	return s->cfg.int8 && use && use->int8;
+}
+
+/* Does the tensor become INT8? Its @name is for errors. */
+static int becomes_i8(const struct cmx_source *s, const struct cmx_tensor_need *need,
+		      const char *name, bool *i8, struct cmx_infer_err *err)
+{
+	*i8 = may_be_i8(s, need);
+	if (!*i8 || need->dims[0] <= CMX_I8_MAX_K)
+		return 0;
+	return cmx_infer_fail(err, -ENOTSUP, "tensor '%.100s': rows of %" PRIu64
+			      " values, INT8 takes at most %u", name, need->dims[0], CMX_I8_MAX_K);
+}
+
+/* The scales of the rows of @t, which is stored as INT8. */
+static int add_row_scales(const struct cmx_source *s, const struct cmx_gguf_tensor *t,
+			  struct cmx_piece *p, struct cmx_infer_err *err)
+{
+	char name[CMX_GGUF_MAX_NAME + 8];
+	const struct cmx_gguf_tensor *scale;
+
+	snprintf(name, sizeof(name), "%s.scale", t->name);
+	scale = cmx_gguf_tensor(s->gguf, name);
+	if (!scale)
+		return cmx_infer_fail(err, -ENOENT, "tensor '%s' is missing", name);
+	for (uint32_t d = 0; d < CMX_GGUF_MAX_DIMS; d++) {
+		uint64_t want = d < CMX_GGUF_MAX_DIMS - 1 ? t->dims[d + 1] : 1;
+
+		if (scale->dims[d] != want)
+			return wrong_dim(name, d, scale->dims[d], want, err);
+	}
+	if (scale->type != CMX_TENSOR_F32)
+		return cmx_infer_fail(err, -ENOTSUP, "tensor '%s': type %s, must be F32", name,
+				      cmx_tensor_type_name(scale->type));
+	p->scale_file = p->file;
+	p->scale_at = scale->offset;
+	p->scales = t->dims[1] * t->dims[2];
+	return 0;
+}
+
+/* One matrix, or several of the same shape, that the die has as INT8. */
+static void make_i8(struct cmx_piece *p, uint32_t type, uint64_t cols, uint64_t rows,
+		    uint64_t matrices)
+{
+	p->i8 = true;
+	p->type = type;
+	p->cols = cols;
+	p->rows = rows;
+	p->die_size = matrices * cmx_i8_packed_bytes(rows, (uint32_t)cols);
+}
+
 static int find_gguf(const struct cmx_source *s, uint32_t block, const struct cmx_tensor_need *need,
 		     const struct cmx_gguf_tensor **out, struct cmx_infer_err *err)
 {
@@ -167,8 +229,36 @@ static int find_gguf(const struct cmx_source *s, uint32_t block, const struct cm
 	if (need->vector && t->type != CMX_TENSOR_F32)
 		return cmx_infer_fail(err, -ENOTSUP, "tensor '%s': type %s, must be F32", name,
 				      cmx_tensor_type_name(t->type));
+	if (t->type == CMX_TENSOR_I8 && !may_be_i8(s, need))
+		return cmx_infer_fail(err, -ENOTSUP,
+				      "tensor '%s': type I8, which only projections of a model with cmx.quant.type may have",
+				      name);
 	*out = t;
 	return 0;
+}
+
+static int gguf_piece(const struct cmx_source *s, uint32_t block,
+		      const struct cmx_tensor_need *need, const struct cmx_gguf_tensor **out,
+		      struct cmx_piece *p, struct cmx_infer_err *err)
+{
+	const struct cmx_gguf_tensor *t = NULL;
+	bool i8 = false;
+	int ret = find_gguf(s, block, need, &t, err);
+
+	if (!ret)
+		ret = becomes_i8(s, need, t->name, &i8, err);
+	if (ret)
+		return ret;
+	*out = t;
+	*p = (struct cmx_piece){
+		.file = cmx_gguf_file(s->gguf), .at = t->offset, .size = t->size,
+		.die_size = t->size,
+	};
+	snprintf(p->name, sizeof(p->name), "%s", t->name);
+	if (!i8)
+		return 0;
+	make_i8(p, t->type, t->dims[0], t->dims[1], t->dims[2]);
+	return t->type == CMX_TENSOR_I8 ? add_row_scales(s, t, p, err) : 0;
 }
 
 static void hf_name(uint32_t block, const struct cmx_tensor_need *need, uint32_t expert, char *out,
@@ -281,7 +371,7 @@ static int describe_piece(const struct cmx_source *s, const struct cmx_hf_tensor
 			  const struct cmx_tensor_need *need, struct cmx_piece *p, uint32_t *type,
 			  struct cmx_infer_err *err)
 {
-	bool flat = need->vector && need->dims[1] == 1 && t->t->n_dims == 1;
+	bool flat = need->vector && need->dims[1] == 1 && t->t->n_dims == 1, i8 = false;
 	int ret = check_shape(t, need->dims[1], need->dims[0], flat, err);
 
 	if (ret)
@@ -289,8 +379,14 @@ static int describe_piece(const struct cmx_source *s, const struct cmx_hf_tensor
 	*p = (struct cmx_piece){ .file = t->file, .at = t->t->offset, .size = t->t->size };
 	snprintf(p->name, sizeof(p->name), "%s", t->t->name);
 	ret = choose_type(s, t, need, p, type, err);
+	if (!ret)
+		ret = becomes_i8(s, need, t->t->name, &i8, err);
 	p->die_size = cmx_tensor_bytes(*type, need->dims[0] * need->dims[1]);
-	return ret;
+	if (ret || !i8)
+		return ret;
+	make_i8(p, *type, need->dims[0], need->dims[1], 1);
+	*type = CMX_TENSOR_I8;
+	return 0;
 }
 
 /* One matrix or vector of a folder. */
@@ -350,36 +446,28 @@ int cmx_source_find(const struct cmx_source *s, uint32_t block, const struct cmx
 		    struct cmx_tensor_found *found, struct cmx_infer_err *err)
 {
 	const struct cmx_gguf_tensor *t = NULL;
+	struct cmx_piece p;
 	int ret;
 
 	*found = (struct cmx_tensor_found){ .n_pieces = 1 };
 	if (s->hf)
 		return find_hf(s, block, need, found, err);
-	ret = find_gguf(s, block, need, &t, err);
+	ret = gguf_piece(s, block, need, &t, &p, err);
 	if (ret)
 		return ret;
 	snprintf(found->name, sizeof(found->name), "%s", t->name);
-	found->type = t->type;
-	found->size = t->size;
+	found->type = p.i8 ? CMX_TENSOR_I8 : t->type;
+	found->size = p.die_size;
 	return 0;
 }
 
 int cmx_source_piece(const struct cmx_source *s, uint32_t block, const struct cmx_tensor_need *need,
 		     uint32_t i, struct cmx_piece *piece, struct cmx_infer_err *err)
 {
-	const struct cmx_gguf_tensor *t = NULL;
+	const struct cmx_gguf_tensor *t;
 	uint32_t type;
-	int ret;
 
 	if (s->hf)
 		return hf_piece(s, block, need, i, piece, &type, err);
-	ret = find_gguf(s, block, need, &t, err);
-	if (ret)
-		return ret;
-	*piece = (struct cmx_piece){
-		.file = cmx_gguf_file(s->gguf), .at = t->offset, .size = t->size,
-		.die_size = t->size,
-	};
-	snprintf(piece->name, sizeof(piece->name), "%s", t->name);
-	return 0;
+	return gguf_piece(s, block, need, &t, piece, err);
 }

@@ -27,11 +27,15 @@ struct cmx_piece {
 	uint64_t size;		/* stored */
 	uint64_t die_size;
 	enum cmx_recode recode;
-	/* FP8 only. */
+	/* FP8, and INT8 that is stored so. */
 	const struct cmx_weight_file *scale_file;
 	uint64_t scale_at;
 	uint64_t scales;
 	uint64_t cols;
+	/* Becomes INT8 panels (cmx_i8.h), from values of this type after recoding. */
+	bool i8;
+	uint32_t type;
+	uint64_t rows;		/* of each matrix */
 };
 
 /* A tensor as it will be on the die; its pieces follow each other there. */
@@ -47,6 +51,8 @@ int cmx_source_open(const char *path, struct cmx_source **out, struct cmx_infer_
 /* Keeps a duplicate of @fd, a GGUF file. */
 int cmx_source_open_fd(int fd, struct cmx_source **out, struct cmx_infer_err *err);
 void cmx_source_close(struct cmx_source *s);
+/* The projections become INT8 as they are loaded, unless they are already. */
+void cmx_source_quantise(struct cmx_source *s);
 
 /* NULL if it is a folder. */
 const struct cmx_gguf *cmx_source_gguf(const struct cmx_source *s);

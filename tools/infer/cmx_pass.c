@@ -4,8 +4,23 @@
 void cmx_pass_launch(struct cmx_pass *p, enum cmx_npu_id id, const void *args,
 		     const char *label, uint32_t n_active)
 {
+	const struct cmx_forward *f = p->f;
+
+	if (!p->ret && f->observe)
+		p->ret = f->observe(f->observe_arg, id, args);
 	if (!p->ret)
-		p->ret = cmx_die_launch(p->f->die, id, args, label, n_active, p->err);
+		p->ret = cmx_die_launch(f->die, id, args, label, n_active, p->err);
+}
+
+const float *cmx_pass_input(struct cmx_pass *p, const struct cmx_weight *w, const float *x,
+			    uint32_t k, uint32_t rows, char *room, const char *label)
+{
+	const struct cmx_k_quantise a = { .x = x, .out = room, .rows = rows, .k = k };
+
+	if (w->type != CMX_TENSOR_I8)
+		return x;
+	cmx_pass_launch(p, CMX_NPU_QUANTISE, &a, label, 0);
+	return (const float *)room;
 }
 
 void cmx_pass_matmul(struct cmx_pass *p, const struct cmx_weight *w, uint32_t rows, uint32_t k,

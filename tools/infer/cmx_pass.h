@@ -9,6 +9,7 @@ struct cmx_pass {
 	const struct cmx_forward *f;
 	const struct cmx_step *step;
 	const struct cmx_layer *y;
+	const float *in;	/* the normed input as the products of this half layer take it */
 	uint32_t layer;
 	uint32_t n;		/* rows */
 	int ret;
@@ -17,6 +18,12 @@ struct cmx_pass {
 
 void cmx_pass_launch(struct cmx_pass *p, enum cmx_npu_id id, const void *args,
 		     const char *label, uint32_t n_active);
+/*
+ * @rows rows of @k values as the product with @w takes them: quantised to @room if it is
+ * INT8, else @x itself.
+ */
+const float *cmx_pass_input(struct cmx_pass *p, const struct cmx_weight *w, const float *x,
+			    uint32_t k, uint32_t rows, char *room, const char *label);
 /* out[t] = res[t] + w x[t] for all rows; @res may be NULL. */
 void cmx_pass_matmul(struct cmx_pass *p, const struct cmx_weight *w, uint32_t rows, uint32_t k,
 		     const float *x, const float *res, float *out, const char *label);

@@ -13,6 +13,7 @@ static const struct type_info type_info[] = {
 	[CMX_TENSOR_Q8_0] = { "Q8_0", { CMX_Q8_0_VALUES, CMX_Q8_0_BYTES } },
 	[CMX_TENSOR_Q4_K] = { "Q4_K", { CMX_Q4_K_VALUES, CMX_Q4_K_BYTES } },
 	[CMX_TENSOR_Q6_K] = { "Q6_K", { CMX_Q6_K_VALUES, CMX_Q6_K_BYTES } },
+	[CMX_TENSOR_I8] = { "I8", { 1, 1 } },
 	[CMX_TENSOR_BF16] = { "BF16", { 1, 2 } },
 };
 

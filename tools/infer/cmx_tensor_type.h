@@ -13,6 +13,7 @@ enum cmx_tensor_type {
 	CMX_TENSOR_Q8_0 = 8,
 	CMX_TENSOR_Q4_K = 12,
 	CMX_TENSOR_Q6_K = 14,
+	CMX_TENSOR_I8 = 24,	/* a scale for each row, apart from it */
 	CMX_TENSOR_BF16 = 30,
 };
 

@@ -4,13 +4,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define UPLOAD_WINDOW	(8ull << 20)
+#include "cmx_upload_i8.h"
+
 #define UPLOAD_ALIGN	64u
 
 int cmx_upload_init(struct cmx_upload *u, struct cmx_die *die, struct cmx_infer_err *err)
 {
 	void *va;
-	int ret = cmx_die_alloc(die, CMX_PLACE_HOST, UPLOAD_WINDOW, "upload window", &va, err);
+	int ret = cmx_die_alloc(die, CMX_PLACE_HOST, CMX_UPLOAD_WINDOW, "upload window", &va, err);
 
 	*u = (struct cmx_upload){ .die = die, .window = ret ? NULL : va };
 	return ret;
@@ -28,7 +29,7 @@ static int read_scales(struct cmx_upload *u, const struct cmx_piece *p, struct c
 	uint64_t size = p->scales * sizeof(float);
 	int ret;
 
-	if (p->recode != CMX_RECODE_FP8_BF16 || cmx_die_time_only(u->die))
+	if (!p->scales || cmx_die_time_only(u->die))
 		return 0;
 	cmx_upload_fini(u);
 	u->scale = malloc(size);
@@ -78,8 +79,7 @@ static int read_rows(void *ctx, uint64_t first, uint64_t n, char *to, struct cmx
 	return fill(r->u, r->p, first * r->row_size, n * r->row_size, to, err);
 }
 
-/* @done: stored bytes that are through so far. */
-static void advance(struct cmx_upload *u, uint64_t done, uint64_t in_window)
+void cmx_upload_advance(struct cmx_upload *u, uint64_t done, uint64_t in_window)
 {
 	u->used += (in_window + UPLOAD_ALIGN - 1) / UPLOAD_ALIGN * UPLOAD_ALIGN;
 	u->done = done;
@@ -109,7 +109,7 @@ static int send(struct cmx_upload *u, const struct cmx_piece *p, struct cmx_pack
 	int ret = 0;
 
 	while (at < p->die_size && !ret) {
-		uint64_t len = p->die_size - at, room = (UPLOAD_WINDOW - u->used) / grow * grow;
+		uint64_t len = p->die_size - at, room = (CMX_UPLOAD_WINDOW - u->used) / grow * grow;
 		char *src = u->window + u->used;
 
 		if (len > room)
@@ -118,8 +118,8 @@ static int send(struct cmx_upload *u, const struct cmx_piece *p, struct cmx_pack
 		if (!ret)
 			ret = cmx_die_copy(u->die, dst + at, src, len, "upload", err);
 		at += len;
-		advance(u, before + (uint64_t)((double)at * stored + 0.5), len);
-		if (ret || u->used < UPLOAD_WINDOW)
+		cmx_upload_advance(u, before + (uint64_t)((double)at * stored + 0.5), len);
+		if (ret || u->used < CMX_UPLOAD_WINDOW)
 			continue;
 		/* The window is full of bytes on their way: they must leave it first. */
 		ret = cmx_die_finish(u->die, err);
@@ -135,6 +135,8 @@ int cmx_upload_piece(struct cmx_upload *u, const struct cmx_piece *p,
 	struct cmx_packing packing;
 	int ret = read_scales(u, p, err);
 
+	if (!ret && p->i8)
+		return cmx_upload_i8(u, p, dst, err);
 	if (ret || !layout)
 		return ret ? ret : send(u, p, NULL, dst, err);
 	rows.row_size = cmx_tensor_bytes(layout->type, layout->k) / (p->recode ? 2 : 1);

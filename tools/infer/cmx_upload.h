@@ -7,11 +7,13 @@
 #include "cmx_model_source.h"
 #include "cmx_packing.h"
 
+#define CMX_UPLOAD_WINDOW	(8ull << 20)
+
 struct cmx_upload {
 	struct cmx_die *die;
 	char *window;
 	uint64_t used;
-	float *scale;		/* of the FP8 matrix on its way */
+	float *scale;		/* of the FP8 or INT8 piece on its way */
 	/* Called as stored bytes are read; may be NULL. */
 	void (*progress)(void *ctx, uint64_t done);
 	void *progress_ctx;
@@ -27,5 +29,7 @@ void cmx_upload_fini(struct cmx_upload *u);
  */
 int cmx_upload_piece(struct cmx_upload *u, const struct cmx_piece *p,
 		     const struct cmx_layout *layout, char *dst, struct cmx_infer_err *err);
+/* @done bytes of all files are through; @in_window more bytes of the window are in use. */
+void cmx_upload_advance(struct cmx_upload *u, uint64_t done, uint64_t in_window);
 
 #endif

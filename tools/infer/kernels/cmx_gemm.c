@@ -459,7 +459,9 @@ static void many_tokens(const struct cmx_gemm *g, uint32_t panel, uint32_t np, u
 void CMX_K(cmx_gemm)(const struct cmx_gemm *g, uint32_t panel, uint32_t np, uint32_t t,
 		     uint32_t nt, float *c)
 {
-	if (nt <= CMX_STREAM_TOKENS && !g->stored_k)
+	if (g->type == CMX_TENSOR_I8)
+		CMX_K(cmx_gemm_i8)(g, panel, np, t, nt, c);
+	else if (nt <= CMX_STREAM_TOKENS && !g->stored_k)
 		few_tokens(g, panel, np, t, nt, c);
 	else
 		many_tokens(g, panel, np, t, nt, c);

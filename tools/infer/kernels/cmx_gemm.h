@@ -24,7 +24,10 @@
 #define CMX_GEMM_TOKENS	192u
 #define CMX_GEMM_PANELS	4u
 
-/* The two matrices. Token rows are x_row[t], or t if it is NULL. */
+/*
+ * The two matrices. Token rows are x_row[t], or t if it is NULL. With INT8 weights
+ * they are those of the quantise kernel, whose stride follows from k.
+ */
 struct cmx_gemm {
 	const char *w;		/* first panel */
 	const float *x;

@@ -4,6 +4,7 @@
 #define CMX_LEVEL_H
 
 #include "cmx_gemm.h"
+#include "cmx_i8.h"
 #include "cmx_npu.h"
 #include "cmx_lanes.h"
 #include "cmx_panel.h"
@@ -23,6 +24,7 @@
 
 CMX_NPU_DECLARE(cmx_k_embed);
 CMX_NPU_DECLARE(cmx_k_norm);
+CMX_NPU_DECLARE(cmx_k_quantise);
 CMX_NPU_DECLARE(cmx_k_matmul);
 CMX_NPU_DECLARE(cmx_k_glu);
 CMX_NPU_DECLARE(cmx_k_expert_glu);
@@ -44,5 +46,9 @@ CMX_NPU_DECLARE(cmx_k_sample);
  */
 void CMX_K(cmx_gemm)(const struct cmx_gemm *g, uint32_t panel, uint32_t np, uint32_t t,
 		     uint32_t nt, float *c);
+
+/* The same for INT8 weights; token rows are those of the quantise kernel. */
+void CMX_K(cmx_gemm_i8)(const struct cmx_gemm *g, uint32_t panel, uint32_t np, uint32_t t,
+			uint32_t nt, float *c);
 
 #endif

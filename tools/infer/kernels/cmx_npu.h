@@ -74,6 +74,19 @@ struct cmx_k_norm {
 	float eps;
 };
 
+/* Token rows to eight bits, as INT8 products take them (cmx_i8.h). */
+struct cmx_k_quantise {
+	const float *x;		/* [row][k] */
+	char *out;
+	uint32_t rows;
+	uint32_t k;
+};
+
+/*
+ * With INT8 weights x of a product are not floats but rows of the quantise kernel;
+ * there is one head then, and gate and up are both INT8.
+ */
+
 /*
  * out[t][h][r] = res[t][h][r] + sum over k of w[h][r][k] * x[t][h][k], or with
  * @transposed set w[h][k][r]. Heads share one launch; a plain product has one.
@@ -319,6 +332,7 @@ struct cmx_k_sample {
 enum cmx_npu_id {
 	CMX_NPU_EMBED,
 	CMX_NPU_NORM,
+	CMX_NPU_QUANTISE,
 	CMX_NPU_MATMUL,
 	CMX_NPU_GLU,
 	CMX_NPU_EXPERT_GLU,

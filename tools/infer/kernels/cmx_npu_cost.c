@@ -3,6 +3,8 @@
 
 /* Vector operations an element takes; the exponential counts as sixteen. */
 #define OPS_NORM	4u
+#define OPS_QUANTISE	4u
+#define OPS_DEQUANTISE	3u	/* convert, two scales */
 #define OPS_ROPE	3u
 #define OPS_SILU	20u
 #define OPS_SOFTMAX	18u
@@ -10,7 +12,7 @@
 #define OPS_ANGLE	64u
 #define OPS_SORT	32u
 
-/* Weights narrower than f32 are widened on chip to the nearest format the cubes have. */
+/* Narrow weights but INT8 are widened on chip to the nearest format the cubes have. */
 static uint16_t op_class(uint32_t type)
 {
 	switch (type) {
@@ -18,6 +20,8 @@ static uint16_t op_class(uint32_t type)
 		return CMX_OPS_F32;
 	case CMX_TENSOR_F16:
 		return CMX_OPS_F16;
+	case CMX_TENSOR_I8:
+		return CMX_OPS_INT8;
 	default:
 		return CMX_OPS_BF16;
 	}
@@ -27,6 +31,24 @@ static uint16_t op_class(uint32_t type)
 static uint16_t op_class_of_two(uint32_t a, uint32_t b)
 {
 	return op_class(b == CMX_TENSOR_F32 ? b : a);
+}
+
+/* A matrix as it stands in memory; INT8 has a scale for each row. */
+static uint64_t weight_bytes(uint32_t type, uint64_t rows, uint64_t k)
+{
+	return cmx_tensor_bytes(type, rows * k) + (type == CMX_TENSOR_I8 ? rows * 4 : 0);
+}
+
+/* @rows rows of a product's input. */
+static uint64_t input_bytes(uint32_t type, uint64_t rows, uint64_t k)
+{
+	return rows * (type == CMX_TENSOR_I8 ? k + 4 : k * 4);
+}
+
+/* What the vector units do with @n sums before they are floats. */
+static uint64_t sum_ops(uint32_t type, uint64_t n)
+{
+	return type == CMX_TENSOR_I8 ? OPS_DEQUANTISE * n : 0;
 }
 
 static void cost_vector(struct cmx_cost *c, uint64_t ops, uint64_t floats)
@@ -48,24 +70,25 @@ static void cost_embed(const struct cmx_k_embed *a, struct cmx_cost *c)
 static void cost_matmul(const struct cmx_k_matmul *a, struct cmx_cost *c)
 {
 	uint64_t out = (uint64_t)a->tokens * a->heads * a->rows;
-	uint64_t in = (uint64_t)a->tokens * (a->x_head ? a->heads : 1) * a->k;
+	uint64_t in = (uint64_t)a->tokens * (a->x_head ? a->heads : 1);
 
 	c->cube_ops = 2 * out * a->k;
-	c->vector_ops = a->res ? out : 0;
-	c->mem_bytes = a->heads * cmx_tensor_bytes(a->type, (uint64_t)a->rows * a->k) +
-		       (in + out + (a->res ? out : 0)) * sizeof(float);
+	c->vector_ops = (a->res ? out : 0) + sum_ops(a->type, out);
+	c->mem_bytes = a->heads * weight_bytes(a->type, a->rows, a->k) +
+		       input_bytes(a->type, in, a->k) + (out + (a->res ? out : 0)) * sizeof(float);
 	c->op_class = op_class(a->type);
 	c->efficiency = CMX_EFF_GEMM;
 }
 
 static void cost_glu(const struct cmx_k_glu *a, struct cmx_cost *c)
 {
-	uint64_t out = (uint64_t)a->tokens * a->rows, w = (uint64_t)a->rows * a->k;
+	uint64_t out = (uint64_t)a->tokens * a->rows;
 
 	c->cube_ops = 4 * out * a->k;
-	c->vector_ops = OPS_SILU * out;
-	c->mem_bytes = cmx_tensor_bytes(a->gate_type, w) + cmx_tensor_bytes(a->up_type, w) +
-		       ((uint64_t)a->tokens * a->k + out) * sizeof(float);
+	c->vector_ops = OPS_SILU * out + sum_ops(a->gate_type, 2 * out);
+	c->mem_bytes = weight_bytes(a->gate_type, a->rows, a->k) +
+		       weight_bytes(a->up_type, a->rows, a->k) +
+		       input_bytes(a->gate_type, a->tokens, a->k) + out * sizeof(float);
 	c->op_class = op_class_of_two(a->gate_type, a->up_type);
 	c->efficiency = CMX_EFF_GEMM;
 }
@@ -73,13 +96,13 @@ static void cost_glu(const struct cmx_k_glu *a, struct cmx_cost *c)
 static void cost_expert_glu(const struct cmx_k_expert_glu *a, uint32_t n_active,
 			    struct cmx_cost *c)
 {
-	uint64_t slots = (uint64_t)a->tokens * a->n_used, w = (uint64_t)a->rows * a->k;
+	uint64_t slots = (uint64_t)a->tokens * a->n_used, out = slots * a->rows;
 
-	c->cube_ops = 4 * slots * a->rows * a->k;
-	c->vector_ops = OPS_SILU * slots * a->rows;
-	c->mem_bytes = n_active * (cmx_tensor_bytes(a->gate_type, w) +
-				   cmx_tensor_bytes(a->up_type, w)) +
-		       slots * (a->k + a->rows) * sizeof(float);
+	c->cube_ops = 4 * out * a->k;
+	c->vector_ops = OPS_SILU * out + sum_ops(a->gate_type, 2 * out);
+	c->mem_bytes = n_active * (weight_bytes(a->gate_type, a->rows, a->k) +
+				   weight_bytes(a->up_type, a->rows, a->k)) +
+		       input_bytes(a->gate_type, slots, a->k) + out * sizeof(float);
 	c->op_class = op_class_of_two(a->gate_type, a->up_type);
 	c->efficiency = CMX_EFF_GEMM;
 }
@@ -87,11 +110,12 @@ static void cost_expert_glu(const struct cmx_k_expert_glu *a, uint32_t n_active,
 static void cost_expert_down(const struct cmx_k_expert_down *a, uint32_t n_active,
 			     struct cmx_cost *c)
 {
-	uint64_t slots = (uint64_t)a->tokens * a->n_used;
+	uint64_t slots = (uint64_t)a->tokens * a->n_used, out = slots * a->rows;
 
-	c->cube_ops = 2 * slots * a->rows * a->k;
-	c->mem_bytes = n_active * cmx_tensor_bytes(a->type, (uint64_t)a->rows * a->k) +
-		       slots * (a->k + a->rows) * sizeof(float);
+	c->cube_ops = 2 * out * a->k;
+	c->vector_ops = sum_ops(a->type, out);
+	c->mem_bytes = n_active * weight_bytes(a->type, a->rows, a->k) +
+		       input_bytes(a->type, slots, a->k) + out * sizeof(float);
 	c->op_class = op_class(a->type);
 	c->efficiency = CMX_EFF_GEMM;
 }
@@ -136,6 +160,14 @@ static void cost_norm(const struct cmx_k_norm *a, struct cmx_cost *c)
 	uint64_t n = (uint64_t)a->tokens * a->dim;
 
 	cost_vector(c, OPS_NORM * n, 2 * n + a->dim);
+}
+
+static void cost_quantise(const struct cmx_k_quantise *a, struct cmx_cost *c)
+{
+	uint64_t n = (uint64_t)a->rows * a->k;
+
+	cost_vector(c, OPS_QUANTISE * n, n);
+	c->mem_bytes += input_bytes(CMX_TENSOR_I8, a->rows, a->k);
 }
 
 static void cost_rope_table(const struct cmx_k_rope_table *a, struct cmx_cost *c)
@@ -204,6 +236,9 @@ void cmx_npu_cost(enum cmx_npu_id id, const void *args, uint32_t n_active,
 		break;
 	case CMX_NPU_NORM:
 		cost_norm(args, cost);
+		break;
+	case CMX_NPU_QUANTISE:
+		cost_quantise(args, cost);
 		break;
 	case CMX_NPU_MATMUL:
 		cost_matmul(args, cost);
@@ -316,6 +351,8 @@ uint64_t cmx_npu_units(enum cmx_npu_id id, const void *args)
 		return ((const struct cmx_k_embed *)args)->tokens;
 	case CMX_NPU_NORM:
 		return ((const struct cmx_k_norm *)args)->tokens;
+	case CMX_NPU_QUANTISE:
+		return ((const struct cmx_k_quantise *)args)->rows;
 	case CMX_NPU_MATMUL:
 		return tiles(((const struct cmx_k_matmul *)args)->rows) *
 		       ((const struct cmx_k_matmul *)args)->heads;

@@ -29,6 +29,7 @@ static int post_##base(struct cmx_launch_ctx *lc, const void *args) \
 
 RUN(embed)
 RUN(norm)
+RUN(quantise)
 RUN(matmul)
 RUN(glu)
 RUN(expert_glu)
@@ -53,6 +54,7 @@ POST(EXPERT_DOWN, expert_down)
 const struct cmx_kernel_desc CMX_K(cmx_npu_entry)[CMX_NPU_COUNT] = {
 	ENTRY(EMBED, embed, NULL),
 	ENTRY(NORM, norm, NULL),
+	ENTRY(QUANTISE, quantise, NULL),
 	ENTRY(MATMUL, matmul, NULL),
 	ENTRY(GLU, glu, NULL),
 	ENTRY(EXPERT_GLU, expert_glu, post_expert_glu),
@@ -74,6 +76,7 @@ const struct cmx_kernel_desc CMX_K(cmx_npu_entry)[CMX_NPU_COUNT] = {
 
 FITS(embed);
 FITS(norm);
+FITS(quantise);
 FITS(matmul);
 FITS(glu);
 FITS(expert_glu);

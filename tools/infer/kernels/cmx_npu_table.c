@@ -8,6 +8,7 @@
 const struct cmx_npu_kernel CMX_K(cmx_npu_table)[CMX_NPU_COUNT] = {
 	ENTRY(EMBED, embed),
 	ENTRY(NORM, norm),
+	ENTRY(QUANTISE, quantise),
 	ENTRY(MATMUL, matmul),
 	ENTRY(GLU, glu),
 	ENTRY(EXPERT_GLU, expert_glu),

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../cmx_tensor_type.h"
+#include "cmx_i8.h"
 
 /* Where things are in a packed block of the types that have several. */
 #define HALVES		(2 * CMX_PANEL)
@@ -11,6 +12,8 @@
 
 size_t cmx_panel_bytes(uint32_t type, uint32_t k)
 {
+	if (type == CMX_TENSOR_I8)
+		return cmx_i8_panel_bytes(k);
 	return CMX_PANEL * cmx_tensor_bytes(type, type == CMX_TENSOR_BF16 ? k + (k & 1) : k);
 }
 

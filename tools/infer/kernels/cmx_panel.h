@@ -14,6 +14,7 @@
  *   Q6_K       256 k: halves d[r], scales [k / 16][r], words as above with the low
  *              four bits, words [k / 16][r] with the upper two in the bits
  *              2 * (k % 16) and up; both together are a signed number of six bits
+ *   I8         cmx_i8.h has it
  * A panel takes no more bytes than its rows did, but for the padding.
  */
 #ifndef CMX_PANEL_H
