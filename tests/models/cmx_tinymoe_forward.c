@@ -17,6 +17,7 @@ struct pass {
 	uint32_t *chosen;
 	uint32_t n;
 	uint32_t layer;
+	uint32_t token;
 	double *x, *h, *q, *q_a, *kv, *heads, *mid, *up, *y;
 };
 
@@ -129,6 +130,20 @@ static void multiply(const double *w, const double *x, uint64_t rows, uint64_t k
 	}
 }
 
+/* With a matrix of the layer, or of one of its experts; its input may be rounded first. */
+static void product(const struct pass *s, const char *suffix, uint64_t expert, const double *x,
+		    uint64_t rows, uint64_t k, double *out)
+{
+	const struct tinymoe_model *m = s->m;
+	double rounded[k];
+
+	if (m->round) {
+		m->round(m->round_arg, s->layer, suffix, expert, s->token, x, k, rounded);
+		x = rounded;
+	}
+	multiply(in_layer(s, suffix) + expert * rows * k, x, rows, k, out);
+}
+
 static void norm(const double *x, const double *w, uint64_t n, double *out)
 {
 	double sum = 0;
@@ -181,16 +196,17 @@ static void project(struct pass *s, uint32_t t)
 	double *q = s->q + (uint64_t)t * p->heads * qk, *kv = s->kv + (uint64_t)t * row;
 	const double *h = s->h;
 
+	s->token = t;
 	if (p->q_lora) {
-		multiply(in_layer(s, "attn_q_a.weight"), h, p->q_lora, p->hidden, s->q_a);
+		product(s, "attn_q_a.weight", 0, h, p->q_lora, p->hidden, s->q_a);
 		norm(s->q_a, in_layer(s, "attn_q_a_norm.weight"), p->q_lora, s->q_a);
-		multiply(in_layer(s, "attn_q_b.weight"), s->q_a, p->heads * qk, p->q_lora, q);
+		product(s, "attn_q_b.weight", 0, s->q_a, p->heads * qk, p->q_lora, q);
 	} else {
-		multiply(in_layer(s, "attn_q.weight"), h, p->heads * qk, p->hidden, q);
+		product(s, "attn_q.weight", 0, h, p->heads * qk, p->hidden, q);
 	}
 	for (uint32_t i = 0; i < p->heads; i++)
 		rotate(p, q + i * qk + p->nope, t);
-	multiply(in_layer(s, "attn_kv_a_mqa.weight"), h, row, p->hidden, kv);
+	product(s, "attn_kv_a_mqa.weight", 0, h, row, p->hidden, kv);
 	norm(kv, in_layer(s, "attn_kv_a_norm.weight"), p->kv_lora, kv);
 	rotate(p, kv + p->kv_lora, t);
 }
@@ -279,8 +295,9 @@ static void attention(struct pass *s)
 			attend(s, head, t, kv);
 	}
 	for (uint32_t t = 0; t < s->n; t++) {
-		multiply(in_layer(s, "attn_output.weight"), s->heads + t * p->heads * p->v,
-			 p->hidden, p->heads * p->v, out);
+		s->token = t;
+		product(s, "attn_output.weight", 0, s->heads + t * p->heads * p->v, p->hidden,
+			p->heads * p->v, out);
 		for (uint32_t i = 0; i < p->hidden; i++)
 			s->x[t * p->hidden + i] += out[i];
 	}
@@ -290,17 +307,17 @@ static void attention(struct pass *s)
 static void feed(struct pass *s, const char *suffix, uint64_t expert, uint64_t width, double factor,
 		 double *x)
 {
-	uint64_t h = s->m->p->hidden, skip = expert * h * width;
+	uint64_t h = s->m->p->hidden;
 	char name[40];
 
 	snprintf(name, sizeof(name), "ffn_gate%s.weight", suffix);
-	multiply(in_layer(s, name) + skip, s->h, width, h, s->mid);
+	product(s, name, expert, s->h, width, h, s->mid);
 	snprintf(name, sizeof(name), "ffn_up%s.weight", suffix);
-	multiply(in_layer(s, name) + skip, s->h, width, h, s->up);
+	product(s, name, expert, s->h, width, h, s->up);
 	for (uint64_t i = 0; i < width; i++)
 		s->mid[i] = s->mid[i] / (1 + exp(-s->mid[i])) * s->up[i];
 	snprintf(name, sizeof(name), "ffn_down%s.weight", suffix);
-	multiply(in_layer(s, name) + skip, s->mid, h, width, s->y);
+	product(s, name, expert, s->mid, h, width, s->y);
 	for (uint64_t i = 0; i < h; i++)
 		x[i] += factor * s->y[i];
 }
@@ -402,6 +419,7 @@ static void layer(struct pass *s)
 	for (uint32_t t = 0; t < s->n; t++) {
 		double *x = s->x + t * p->hidden;
 
+		s->token = t;
 		norm(x, in_layer(s, "ffn_norm.weight"), p->hidden, s->h);
 		if (s->layer < p->dense)
 			feed(s, "", 0, p->inter, 1, x);

@@ -14,6 +14,10 @@ struct tinymoe_model {
 	double **w;		/* of each tensor, rounded as a file of this type has it */
 	uint32_t n;
 	bool legacy;
+	/* What projections and experts take instead of @x; NULL: @x itself. */
+	void (*round)(void *arg, uint32_t layer, const char *suffix, uint64_t expert,
+		      uint32_t token, const double *x, uint64_t k, double *out);
+	void *round_arg;
 };
 
 /* @hf: as a Hugging Face folder rounds them, which has the legacy form. 0 or -errno. */

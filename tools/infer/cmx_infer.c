@@ -6,14 +6,20 @@
 
 static void usage(FILE *f)
 {
-	fputs("usage: cmx infer run -m MODEL (-p TEXT | --ids FILE) -n N [options]\n"
-	      "  run      run a model; 'cmx infer run --help' lists the options\n", f);
+	fputs("usage: cmx infer run|ppl|quantize -m MODEL [options]\n"
+	      "  run       run a model; --help behind any of these lists its options\n"
+	      "  ppl       measure a model's perplexity on a text\n"
+	      "  quantize  make an INT8 model out of a GGUF file\n", f);
 }
 
 int cmx_infer_main(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "run"))
 		return cmx_infer_run(argc - 1, argv + 1);
+	if (argc > 1 && !strcmp(argv[1], "quantize"))
+		return cmx_infer_quantize(argc - 1, argv + 1);
+	if (argc > 1 && !strcmp(argv[1], "ppl"))
+		return cmx_infer_ppl(argc - 1, argv + 1);
 	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
 		usage(stdout);
 		return 0;

@@ -6,5 +6,9 @@
 int cmx_infer_main(int argc, char **argv);
 /* `cmx infer run ...`: argv[0] is "run". */
 int cmx_infer_run(int argc, char **argv);
+/* `cmx infer ppl ...`: argv[0] is "ppl". */
+int cmx_infer_ppl(int argc, char **argv);
+/* `cmx infer quantize ...`: argv[0] is "quantize". */
+int cmx_infer_quantize(int argc, char **argv);
 
 #endif
