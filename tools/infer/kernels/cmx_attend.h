@@ -18,7 +18,9 @@
 /* Dimensions of the keys that are turned into columns at a time, and of the values. */
 #define ATTEND_DIMS	64u
 /* Queries that are summed at a time: as many as there are registers for. */
-#ifdef __AVX2__
+#if defined(__AVX512F__)
+#define ATTEND_ROWS	8u
+#elif defined(__AVX2__)
 #define ATTEND_ROWS	6u
 #else
 #define ATTEND_ROWS	2u
@@ -56,11 +58,6 @@ struct query {
 	uint32_t end;			/* it sees the positions below */
 };
 
-attend_inline struct lanes attend_fma(struct lanes a, float b, struct lanes c)
-{
-	return lanes_add(c, lanes_mul(a, lanes_set(b)));
-}
-
 /* The queries that have keys in a tile, their scores and what becomes of them. */
 struct attend_work {
 	struct query *q[ATTEND_QUERIES];
@@ -76,21 +73,36 @@ struct attend_work {
 };
 
 typedef float four __attribute__((vector_size(16), aligned(4)));
+typedef float eight __attribute__((vector_size(32), aligned(4)));
 
-/* Four dimensions of four keys, from rows to columns. */
-attend_inline void turn_four(const float *const *key, uint32_t d, float *out)
+/* Four values of one key and of the fourth one after it. */
+attend_inline void two_keys(const float *const *key, size_t d, eight *out)
 {
-	four a = *(const four *)(key[0] + d), b = *(const four *)(key[1] + d);
-	four c = *(const four *)(key[2] + d), e = *(const four *)(key[3] + d);
-	four ab = __builtin_shufflevector(a, b, 0, 4, 1, 5);
-	four ce = __builtin_shufflevector(c, e, 0, 4, 1, 5);
-	four ab2 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-	four ce2 = __builtin_shufflevector(c, e, 2, 6, 3, 7);
+	four a = *(const four *)(key[0] + d), b = *(const four *)(key[4] + d);
 
-	*(four *)out = __builtin_shufflevector(ab, ce, 0, 1, 4, 5);
-	*(four *)(out + CMX_KEY_TILE) = __builtin_shufflevector(ab, ce, 2, 3, 6, 7);
-	*(four *)(out + 2 * CMX_KEY_TILE) = __builtin_shufflevector(ab2, ce2, 0, 1, 4, 5);
-	*(four *)(out + 3 * CMX_KEY_TILE) = __builtin_shufflevector(ab2, ce2, 2, 3, 6, 7);
+	*out = __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
+}
+
+/* Four dimensions of eight keys, from rows to columns. */
+attend_inline void turn_eight(const float *const *key, size_t d, float *out)
+{
+	eight a, b, c, e, ab, ce, ab2, ce2;
+
+	two_keys(key, d, &a);
+	two_keys(key + 1, d, &b);
+	two_keys(key + 2, d, &c);
+	two_keys(key + 3, d, &e);
+	ab = __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13);
+	ce = __builtin_shufflevector(c, e, 0, 8, 1, 9, 4, 12, 5, 13);
+	ab2 = __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
+	ce2 = __builtin_shufflevector(c, e, 2, 10, 3, 11, 6, 14, 7, 15);
+	*(eight *)out = __builtin_shufflevector(ab, ce, 0, 1, 8, 9, 4, 5, 12, 13);
+	*(eight *)(out + CMX_KEY_TILE) =
+		__builtin_shufflevector(ab, ce, 2, 3, 10, 11, 6, 7, 14, 15);
+	*(eight *)(out + 2 * CMX_KEY_TILE) =
+		__builtin_shufflevector(ab2, ce2, 0, 1, 8, 9, 4, 5, 12, 13);
+	*(eight *)(out + 3 * CMX_KEY_TILE) =
+		__builtin_shufflevector(ab2, ce2, 2, 3, 10, 11, 6, 7, 14, 15);
 }
 
 /* Lanes past the last key are zero: what stands there in memory must not matter. */
@@ -99,14 +111,17 @@ static inline void turn_keys(const float *const *key, uint32_t n, uint32_t d, ui
 {
 	uint32_t s = 0;
 
-	for (; s + 4 <= n; s += 4) {
-		uint32_t i = 0;
+	for (; s + 8 <= n; s += 8) {
+		/* Stores to the columns cannot change these. */
+		const float *const k[8] = { key[s], key[s + 1], key[s + 2], key[s + 3],
+					    key[s + 4], key[s + 5], key[s + 6], key[s + 7] };
+		size_t i = 0;
 
 		for (; i + 4 <= dims; i += 4)
-			turn_four(key + s, d + i, w->column[i] + s);
+			turn_eight(k, d + i, w->column[i] + s);
 		for (; i < dims; i++) {
-			for (uint32_t j = s; j < s + 4; j++)
-				w->column[i][j] = key[j][d + i];
+			for (uint32_t j = 0; j < 8; j++)
+				w->column[i][s + j] = k[j][d + i];
 		}
 	}
 	for (; s < CMX_KEY_TILE; s++) {
@@ -132,7 +147,7 @@ attend_inline void score_queries(struct attend_work *w, uint32_t first, uint32_t
 			struct lanes k = lanes_load(w->column[i] + at);
 
 			for_each_row(r, rows)
-				acc[r] = attend_fma(k, q[r][i], acc[r]);
+				acc[r] = lanes_fma(k, lanes_set(q[r][i]), acc[r]);
 		}
 		for_each_row(r, rows)
 			lanes_store(score[r] + at, acc[r]);
@@ -211,7 +226,7 @@ attend_inline void sum_values(const struct attend_work *w, uint32_t first, uint3
 		struct lanes v = lanes_load(w->value[i] + c);
 
 		for_each_row(r, rows)
-			acc[r] = attend_fma(v, score[r][i], acc[r]);
+			acc[r] = lanes_fma(v, lanes_set(score[r][i]), acc[r]);
 	}
 }
 

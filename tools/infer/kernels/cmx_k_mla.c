@@ -3,18 +3,34 @@
 #include "cmx_level.h"
 #include "cmx_attend.h"
 
+static const float *key_row(const struct cmx_k_mla *a, const uint32_t *table, uint32_t pos)
+{
+	size_t page = table[pos >> a->page_shift];
+	size_t cell = page << a->page_shift | (pos & ((1u << a->page_shift) - 1));
+
+	return a->cache + cell * (a->kv_lora + a->rope);
+}
+
 static void take_keys(const struct cmx_k_mla *a, const uint32_t *table, struct key_tile *t)
 {
-	uint32_t mask = (1u << a->page_shift) - 1;
-
 	for (uint32_t i = 0; i < t->n; i++) {
-		uint32_t pos = t->first + i;
-		size_t page = table[pos >> a->page_shift];
-		size_t cell = page << a->page_shift | (pos & mask);
-
-		t->k1[i] = a->cache + cell * (a->kv_lora + a->rope);
+		t->k1[i] = key_row(a, table, t->first + i);
 		t->k2[i] = t->k1[i] + a->kv_lora;
 		t->v[i] = t->k1[i];
+	}
+}
+
+/* The rows of a tile come from memory while the one before it is at work. */
+static void ask_for_keys(const struct cmx_k_mla *a, const uint32_t *table, uint32_t first,
+			 uint32_t end)
+{
+	if (end > first + CMX_KEY_TILE)
+		end = first + CMX_KEY_TILE;
+	for (uint32_t pos = first; pos < end; pos++) {
+		const float *row = key_row(a, table, pos);
+
+		for (uint32_t i = 0; i < a->kv_lora + a->rope; i += CMX_LANES)
+			__builtin_prefetch(row + i, 0, 2);
 	}
 }
 
@@ -39,6 +55,7 @@ static void attend_heads(const struct cmx_k_mla *a, uint32_t token, uint32_t hea
 	for (t.first = 0; t.first < end; t.first += CMX_KEY_TILE) {
 		t.n = end - t.first < CMX_KEY_TILE ? end - t.first : CMX_KEY_TILE;
 		take_keys(a, a->tables + row->keys, &t);
+		ask_for_keys(a, a->tables + row->keys, t.first + CMX_KEY_TILE, end);
 		attend_tile(&t, q, n);
 	}
 	for (uint32_t i = 0; i < n; i++)
