@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stdbool.h>
+
 #include "cmx_level.h"
 #include "cmx_dot.h"
 
-#if CMX_LEVEL == CMX_LEVEL_AVX2
+#if CMX_LEVEL >= CMX_LEVEL_AVX2
+#ifndef CMX_SIMDE
 #include <immintrin.h>
+#endif
 
 #define TILE_TOKENS	4
 
@@ -106,6 +110,56 @@ cmx_inline void sum_panel(const char *w, const int8_t *const *x, uint32_t nt, ui
 }
 #endif
 
+#if CMX_LEVEL == CMX_LEVEL_AVX512
+/* Machines with AVX-512 need not have its products of bytes. */
+#ifdef CMX_SIMDE
+#define VNNI_CODE
+static bool has_vnni(void)
+{
+	return true;
+}
+#else
+#define VNNI_CODE __attribute__((target("avx512vnni")))
+static bool has_vnni(void)
+{
+	return __builtin_cpu_supports("avx512vnni");
+}
+#endif
+
+/*
+ * Unsigned by signed bytes: tokens go up by 128, and what that adds is taken off
+ * again. Sums may wrap on the way, but not in the end.
+ */
+static VNNI_CODE __attribute__((noinline)) void sum_vnni(const char *w, const int8_t *const *x,
+							 uint32_t nt, uint32_t k,
+							 int32_t (*sum)[CMX_I8_PANEL])
+{
+	const __m512i more = _mm512_loadu_si512(w + cmx_i8_weights_bytes(k) +
+						CMX_I8_PANEL * sizeof(float));
+	__m512i acc[TILE_TOKENS];
+
+#pragma GCC unroll 4
+	for (uint32_t t = 0; t < TILE_TOKENS; t++)
+		acc[t] = _mm512_setzero_si512();
+	for (uint32_t i = 0; i < k; i += 4, w += 4 * CMX_I8_PANEL) {
+		const __m512i v = _mm512_loadu_si512(w);
+
+#pragma GCC unroll 4
+		for (uint32_t t = 0; t < TILE_TOKENS; t++) {
+			uint32_t four;
+
+			/* The tile's missing tokens are its first one. */
+			memcpy(&four, x[t < nt ? t : 0] + i, sizeof(four));
+			acc[t] = _mm512_dpbusd_epi32(acc[t],
+						     _mm512_set1_epi32((int)(four ^ 0x80808080u)),
+						     v);
+		}
+	}
+	for (uint32_t t = 0; t < nt; t++)
+		_mm512_storeu_si512(sum[t], _mm512_sub_epi32(acc[t], more));
+}
+#endif
+
 static __attribute__((noinline)) void sum_tile(const char *w, const int8_t *const *x, uint32_t k,
 					       int32_t (*sum)[CMX_I8_PANEL])
 {
@@ -116,6 +170,23 @@ static __attribute__((noinline)) void sum_one(const char *w, const int8_t *const
 					      int32_t (*sum)[CMX_I8_PANEL])
 {
 	sum_panel(w, x, 1, k, sum);
+}
+
+static void sum_tokens(const char *w, const int8_t *const *x, uint32_t n, uint32_t k,
+		       int32_t (*sum)[CMX_I8_PANEL])
+{
+#if CMX_LEVEL == CMX_LEVEL_AVX512
+	if (has_vnni()) {
+		sum_vnni(w, x, n, k, sum);
+		return;
+	}
+#endif
+	if (n == TILE_TOKENS) {
+		sum_tile(w, x, k, sum);
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		sum_one(w, x + i, k, sum + i);
 }
 
 static void scale_sums(const int32_t *sum, const float *scale, float token, float *c)
@@ -140,12 +211,7 @@ static void panel_tokens(const struct cmx_gemm *g, const char *w, uint32_t t, ui
 		memcpy(&token[i], row, sizeof(token[i]));
 		x[i] = (const int8_t *)row + CMX_I8_HEAD;
 	}
-	if (n == TILE_TOKENS) {
-		sum_tile(w, x, g->k, sum);
-	} else {
-		for (uint32_t i = 0; i < n; i++)
-			sum_one(w, x + i, g->k, sum + i);
-	}
+	sum_tokens(w, x, n, g->k, sum);
 	for (uint32_t i = 0; i < n; i++)
 		scale_sums(sum[i], scale, token[i], c + i * CMX_I8_PANEL);
 }
