@@ -9,7 +9,7 @@ set -euo pipefail
 WANT="gcc g++ gcc-multilib make flex bison bc libelf-dev libssl-dev dwarves cpio kmod rsync xz-utils
 	qemu-system-x86 pkg-config libdrm-dev libnl-3-dev libnl-genl-3-dev libjansson-dev sparse
 	shellcheck python3 python3-numpy python3-yaml python3-jsonschema util-linux procps git perl
-	groff-base libsimde-dev"
+	groff-base libsimde-dev libopenblas-dev libdnnl-dev"
 
 missing()
 {

@@ -12,7 +12,6 @@ struct tile {
 	size_t stride;
 	const float *x[CMX_TILE_TOKENS];
 	uint32_t k;
-	uint32_t add;		/* to what is in c, else instead of it */
 	float *c;
 	size_t c_stride;	/* between panels */
 };
@@ -24,7 +23,7 @@ struct tile {
  * The sums of a tile live in registers only if no loop over them is left. Where they
  * cannot anyway, long code would just take long to compile.
  */
-#if CMX_LEVEL == CMX_LEVEL_SCALAR || defined(__SANITIZE_ADDRESS__) || defined(CMX_SIMDE)
+#if defined(__SANITIZE_ADDRESS__) || defined(CMX_SIMDE) || CMX_LEVEL == CMX_LEVEL_SCALAR
 enum { UNROLL = 1 };
 #else
 enum { UNROLL = 16 };
@@ -101,9 +100,8 @@ cmx_inline void tile_runs(const struct tile *a, uint32_t type, uint32_t nt, uint
 	}
 }
 
-/* Each run is summed from zero and its scale applied to the sum. */
-cmx_inline void tile_scaled_runs(const struct tile *a, uint32_t type, uint32_t nt, uint32_t np,
-				 struct lanes (*acc)[CMX_TILE_PANELS])
+/* Each run is summed from zero, and its scale applied to the sum on the way to c. */
+cmx_inline void tile_scaled_runs(const struct tile *a, uint32_t type, uint32_t nt, uint32_t np)
 {
 	struct panel_run run[CMX_TILE_PANELS];
 
@@ -118,21 +116,23 @@ cmx_inline void tile_scaled_runs(const struct tile *a, uint32_t type, uint32_t n
 #pragma GCC unroll UNROLL
 		for (uint32_t t = 0; t < nt; t++) {
 #pragma GCC unroll UNROLL
-			for (uint32_t p = 0; p < np; p++)
-				acc[t][p] = lanes_fma(sum[t][p], run[p].scale, acc[t][p]);
+			for (uint32_t p = 0; p < np; p++) {
+				float *c = a->c + p * a->c_stride + t * CMX_PANEL;
+
+				lanes_store(c, lanes_fma(sum[t][p], run[p].scale, lanes_load(c)));
+			}
 		}
 	}
 }
 
-cmx_inline void tile(const struct tile *a, uint32_t type, uint32_t nt, uint32_t np)
+/* Sums of a block of K from zero, then to c. */
+cmx_inline void tile_block(const struct tile *a, uint32_t type, uint32_t nt, uint32_t np)
 {
 	struct lanes acc[CMX_TILE_TOKENS][CMX_TILE_PANELS];
 	uint32_t k = 0;
 
 	clear(acc, nt, np);
-	if (panel_scaled_sums(type)) {
-		tile_scaled_runs(a, type, nt, np, acc);
-	} else if (panel_run(type)) {
+	if (panel_run(type)) {
 		tile_runs(a, type, nt, np, acc);
 	} else {
 		for (; k + 4 <= a->k; k += 4) {
@@ -149,11 +149,18 @@ cmx_inline void tile(const struct tile *a, uint32_t type, uint32_t nt, uint32_t 
 		for (uint32_t p = 0; p < np; p++) {
 			float *c = a->c + p * a->c_stride + t * CMX_PANEL;
 
-			if (a->add)
-				acc[t][p] = lanes_add(lanes_load(c), acc[t][p]);
-			lanes_store(c, acc[t][p]);
+			lanes_store(c, lanes_add(lanes_load(c), acc[t][p]));
 		}
 	}
+}
+
+/* c += one block of K. */
+cmx_inline void tile(const struct tile *a, uint32_t type, uint32_t nt, uint32_t np)
+{
+	if (panel_scaled_sums(type))
+		tile_scaled_runs(a, type, nt, np);
+	else
+		tile_block(a, type, nt, np);
 }
 
 /* Any number of tokens up to @max, a constant. */
@@ -365,7 +372,6 @@ static void few_tokens(const struct cmx_gemm *g, uint32_t panel, uint32_t np, ui
 		a.c = c + p * nt * CMX_PANEL;
 		for (uint32_t k = 0; k < g->k; k += CMX_GEMM_K, a.w += block) {
 			a.k = cmx_gemm_min(g->k - k, CMX_GEMM_K);
-			a.add = k > 0;
 			for (uint32_t i = 0; i < nt; i++)
 				a.x[i] = x_row(g, t + i) + k;
 			stream_any(g->type, &a, nt, all ? wide : 1);
@@ -447,7 +453,6 @@ static void many_tokens(const struct cmx_gemm *g, uint32_t panel, uint32_t np, u
 
 	for (uint32_t k = 0; k < g->k; k += CMX_GEMM_K) {
 		a.k = cmx_gemm_min(g->k - k, CMX_GEMM_K);
-		a.add = k > 0;
 		for (uint32_t p = 0, n; p < np; p += n) {
 			n = np - p < CMX_BLOCK_PANELS ? 1 : CMX_BLOCK_PANELS;
 			load_panels(g, panel + p, n, k, &a, &slab);
@@ -459,9 +464,12 @@ static void many_tokens(const struct cmx_gemm *g, uint32_t panel, uint32_t np, u
 void CMX_K(cmx_gemm)(const struct cmx_gemm *g, uint32_t panel, uint32_t np, uint32_t t,
 		     uint32_t nt, float *c)
 {
-	if (g->type == CMX_TENSOR_I8)
+	if (g->type == CMX_TENSOR_I8) {
 		CMX_K(cmx_gemm_i8)(g, panel, np, t, nt, c);
-	else if (nt <= CMX_STREAM_TOKENS && !g->stored_k)
+		return;
+	}
+	memset(c, 0, (size_t)np * nt * CMX_PANEL * sizeof(*c));
+	if (nt <= CMX_STREAM_TOKENS && !g->stored_k)
 		few_tokens(g, panel, np, t, nt, c);
 	else
 		many_tokens(g, panel, np, t, nt, c);

@@ -3,7 +3,9 @@
  * Products of packed weights and token rows.
  *
  * A sum of K products is made of blocks of CMX_GEMM_K: in each of them acc =
- * w * x + acc from zero on with k going up, then the blocks are added in order.
+ * w * x + acc from zero on with k going up, then the blocks are added in order. With
+ * Q8_0 and Q4_0 the blocks are their runs of 32, w is the integer, and c = scale *
+ * acc + c adds a block.
  * That depends on K alone, so neither the other tokens nor tiles, blocks or
  * threads change a bit. AVX2 and AVX-512 round a step once (FMA) and give equal
  * bits, so do scalar and SSE2, which round it twice.
