@@ -26,9 +26,9 @@ static const struct {
 	enum tinymoe_type type;
 	double bound;
 } bounds[] = {
-	{ TINYMOE_F32, 2e-5 }, { TINYMOE_F16, 2e-5 }, { TINYMOE_BF16, 2e-5 },
-	{ TINYMOE_Q8_0, 1e-5 }, { TINYMOE_Q4_0, 1e-5 }, { TINYMOE_Q4_K, 2e-5 },
-	{ TINYMOE_Q6_K, 2e-5 }, { TINYMOE_FP8, 2e-5 },
+	{ TINYMOE_F32, 1e-5 }, { TINYMOE_F16, 1e-5 }, { TINYMOE_BF16, 1e-5 },
+	{ TINYMOE_Q8_0, 1e-5 }, { TINYMOE_Q4_0, 1e-5 }, { TINYMOE_Q4_K, 1e-5 },
+	{ TINYMOE_Q6_K, 1e-5 }, { TINYMOE_FP8, 1e-5 },
 };
 
 static double bound_of(enum tinymoe_type type)

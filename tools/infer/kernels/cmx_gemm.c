@@ -87,17 +87,31 @@ cmx_inline void clear(struct lanes (*acc)[CMX_TILE_PANELS], uint32_t nt, uint32_
 	}
 }
 
+/* acc += weights [k, end) with runs that are scaled one by one. */
 cmx_inline void tile_runs(const struct tile *a, uint32_t type, uint32_t nt, uint32_t np,
-			  struct lanes (*acc)[CMX_TILE_PANELS])
+			  uint32_t k, uint32_t end, struct lanes (*acc)[CMX_TILE_PANELS])
 {
 	struct panel_run run[CMX_TILE_PANELS];
 
-	for (uint32_t k = 0; k < a->k; k += panel_run(type)) {
+	for (; k < end; k += panel_run(type)) {
 #pragma GCC unroll UNROLL
 		for (uint32_t p = 0; p < np; p++)
 			run[p] = panel_run_at(type, a->w + p * a->stride, k);
 		tile_run(a, type, nt, np, k, run, acc);
 	}
+}
+
+/* acc += weights [k, end) without scales. */
+cmx_inline void tile_plains(const struct tile *a, uint32_t type, uint32_t nt, uint32_t np,
+			    uint32_t k, uint32_t end, struct lanes (*acc)[CMX_TILE_PANELS])
+{
+	for (; k + 4 <= end; k += 4) {
+#pragma GCC unroll UNROLL
+		for (uint32_t j = 0; j < 4; j++)
+			tile_plain(a, type, nt, np, k + j, acc);
+	}
+	for (; k < end; k++)
+		tile_plain(a, type, nt, np, k, acc);
 }
 
 /* Each run is summed from zero, and its scale applied to the sum on the way to c. */
@@ -125,31 +139,26 @@ cmx_inline void tile_scaled_runs(const struct tile *a, uint32_t type, uint32_t n
 	}
 }
 
-/* Sums of a block of K from zero, then to c. */
-cmx_inline void tile_block(const struct tile *a, uint32_t type, uint32_t nt, uint32_t np)
+/* CMX_GEMM_SUM products are summed from zero, then go to c. */
+cmx_inline void tile_sums(const struct tile *a, uint32_t type, uint32_t nt, uint32_t np)
 {
-	struct lanes acc[CMX_TILE_TOKENS][CMX_TILE_PANELS];
-	uint32_t k = 0;
+	for (uint32_t k = 0; k < a->k; k += CMX_GEMM_SUM) {
+		uint32_t end = cmx_gemm_min(a->k, k + CMX_GEMM_SUM);
+		struct lanes acc[CMX_TILE_TOKENS][CMX_TILE_PANELS];
 
-	clear(acc, nt, np);
-	if (panel_run(type)) {
-		tile_runs(a, type, nt, np, acc);
-	} else {
-		for (; k + 4 <= a->k; k += 4) {
+		clear(acc, nt, np);
+		if (panel_run(type))
+			tile_runs(a, type, nt, np, k, end, acc);
+		else
+			tile_plains(a, type, nt, np, k, end, acc);
 #pragma GCC unroll UNROLL
-			for (uint32_t j = 0; j < 4; j++)
-				tile_plain(a, type, nt, np, k + j, acc);
-		}
-		for (; k < a->k; k++)
-			tile_plain(a, type, nt, np, k, acc);
-	}
+		for (uint32_t t = 0; t < nt; t++) {
 #pragma GCC unroll UNROLL
-	for (uint32_t t = 0; t < nt; t++) {
-#pragma GCC unroll UNROLL
-		for (uint32_t p = 0; p < np; p++) {
-			float *c = a->c + p * a->c_stride + t * CMX_PANEL;
+			for (uint32_t p = 0; p < np; p++) {
+				float *c = a->c + p * a->c_stride + t * CMX_PANEL;
 
-			lanes_store(c, lanes_add(lanes_load(c), acc[t][p]));
+				lanes_store(c, lanes_add(lanes_load(c), acc[t][p]));
+			}
 		}
 	}
 }
@@ -160,7 +169,7 @@ cmx_inline void tile(const struct tile *a, uint32_t type, uint32_t nt, uint32_t 
 	if (panel_scaled_sums(type))
 		tile_scaled_runs(a, type, nt, np);
 	else
-		tile_block(a, type, nt, np);
+		tile_sums(a, type, nt, np);
 }
 
 /* Any number of tokens up to @max, a constant. */

@@ -2,7 +2,7 @@
 /*
  * Products of packed weights and token rows.
  *
- * A sum of K products is made of blocks of CMX_GEMM_K: in each of them acc =
+ * A sum of K products is made of blocks of CMX_GEMM_SUM: in each of them acc =
  * w * x + acc from zero on with k going up, then the blocks are added in order. With
  * Q8_0 and Q4_0 the blocks are their runs of 32, w is the integer, and c = scale *
  * acc + c adds a block.
@@ -16,6 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Short, since rounding errors grow with the length of a sum. */
+#define CMX_GEMM_SUM	64u
+/* So much of K is restored at a time. */
 #define CMX_GEMM_K	256u
 
 /*
