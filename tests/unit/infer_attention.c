@@ -83,7 +83,8 @@ static struct cmx_k_attention plain(uint32_t tokens, uint32_t dim)
 	return (struct cmx_k_attention){
 		.rows = rows, .q = q, .keys = kv, .values = values, .latent = latent,
 		.out = out[0], .state = state, .window = MAX_KEYS, .end = UINT32_MAX,
-		.nope = dim, .rope = dim / 2 + 1, .dv = dim + 3, .kv_lora = 5, .heads = HEADS, .tokens = tokens, .scale = 0.7f,
+		.nope = dim, .rope = dim / 2 + 1, .dv = dim + 3, .kv_lora = 5, .heads = HEADS,
+		.tokens = tokens, .scale = 0.7f,
 	};
 }
 
