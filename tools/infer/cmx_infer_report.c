@@ -65,6 +65,21 @@ static void text_mtp(const struct cmx_infer_report *r, FILE *f)
 			st->drafted, st->accepted, percent(st->accepted, st->drafted));
 }
 
+/* What is not the driver's, the library's or the host's part of the engine. */
+static double kernel_share(const struct cmx_infer_report *r, const struct cmx_host_phase *p)
+{
+	return p->ticks ? (double)p->kernel_ticks / (double)p->ticks / r->opt->threads : 0;
+}
+
+static void text_kernels(const struct cmx_infer_report *r, FILE *f)
+{
+	fprintf(f, "host kernels   ");
+	if (r->prefill.ticks)
+		fprintf(f, "%.1f %% of the prompt's time, ", 100 * kernel_share(r, &r->prefill));
+	fprintf(f, "%.1f %% of the %s\n", 100 * kernel_share(r, &r->decode),
+		r->prefill.ticks ? "output's" : "batch's");
+}
+
 void cmx_infer_report_text(const struct cmx_infer_report *r, FILE *f)
 {
 	const struct cmx_sequence *s = only_one(r);
@@ -80,6 +95,8 @@ void cmx_infer_report_text(const struct cmx_infer_report *r, FILE *f)
 	else
 		fprintf(f, "host           %.1f prompt, %.1f output tokens/s, load %.2f s\n",
 			rate(s->run.n_prompt, r->prefill_s), rate(steps, r->decode_s), r->load_s);
+	if (!r->opt->time_only)
+		text_kernels(r, f);
 	fprintf(f, "host SIMD      %s (%s)\n", r->isa, r->isa_why);
 	fprintf(f, "virtual TTFT   %.3f us (virtual)\n", (double)ttft_ps(s) / 1e6);
 	fprintf(f, "virtual TPOT   %.3f us (virtual)\n", (double)tpot_ps(s) / 1e6);
@@ -147,7 +164,9 @@ static void json_machine(const struct cmx_infer_report *r, const char *between, 
 		r->done.launches, between, r->done.moved_bytes, between, r->load.moved_bytes,
 		between, r->opt->time_only ? "true" : "false", between);
 	fprintf(f, "\"host\": {\"isa\": \"%s\", \"isa_why\": \"%s\", \"threads\": %u, "
-		"\"load_s\": %.6f, ", r->isa, r->isa_why, r->opt->threads, r->load_s);
+		"\"load_s\": %.6f, \"prefill_kernel_share\": %.6f, \"decode_kernel_share\": %.6f, ",
+		r->isa, r->isa_why, r->opt->threads, r->load_s, kernel_share(r, &r->prefill),
+		kernel_share(r, &r->decode));
 }
 
 /* Null if there were none to be made. */
@@ -255,6 +274,8 @@ void cmx_infer_report_batch_text(const struct cmx_infer_report *r, FILE *f)
 	else
 		fprintf(f, "host           %.1f tokens/s, %.1f of them output, load %.2f s\n",
 			rate(st->rows, s), rate(t.output, s), r->load_s);
+	if (!r->opt->time_only)
+		text_kernels(r, f);
 	fprintf(f, "host SIMD      %s (%s)\n", r->isa, r->isa_why);
 	fprintf(f, "virtual time   %.3f us (virtual), %.1f output tokens/s (virtual)\n",
 		(double)ps / 1e6, rate(t.output, (double)ps / 1e12));

@@ -8,6 +8,12 @@
 #include "cmx_die.h"
 #include "cmx_job.h"
 
+/* Ticks of a phase, as kernels/cmx_kernel_clock.h counts them. */
+struct cmx_host_phase {
+	uint64_t ticks;
+	uint64_t kernel_ticks;		/* of them in kernels, summed over threads */
+};
+
 struct cmx_infer_report {
 	const struct cmx_infer_options *opt;
 	const struct cmx_model_config *cfg;
@@ -19,6 +25,8 @@ struct cmx_infer_report {
 	double load_s;			/* host time */
 	double prefill_s;		/* until the first output token, of a single run */
 	double decode_s;		/* from then on */
+	struct cmx_host_phase prefill;	/* the same phases; a batch is all decode */
+	struct cmx_host_phase decode;
 	uint64_t start_ps;		/* virtual time when the prompts were handed over */
 	struct cmx_die_stats load;	/* after loading */
 	struct cmx_die_stats done;

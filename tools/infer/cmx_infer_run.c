@@ -17,6 +17,7 @@
 #include "cmx_load_progress.h"
 #include "cmx_model_tokenizer.h"
 #include "cmx_stop.h"
+#include "kernels/cmx_kernel_clock.h"
 
 /* All that a run holds; session_close() undoes any part of it. */
 struct session {
@@ -36,6 +37,7 @@ struct session {
 	struct cmx_infer_outputs out;
 	uint32_t printed;	/* jobs of a batch that are on standard output */
 	uint64_t tokens;	/* output tokens so far */
+	struct cmx_host_phase ticks;	/* when the present phase began */
 };
 
 static double host_now(void)
@@ -371,6 +373,25 @@ static const char *output_unit(const struct session *s, char *buf, size_t size)
 	return buf;
 }
 
+static struct cmx_host_phase ticks_now(void)
+{
+	return (struct cmx_host_phase){
+		.ticks = cmx_kernel_clock_now(), .kernel_ticks = cmx_kernel_clock_sum(),
+	};
+}
+
+/* Those since @from, which moves on. */
+static struct cmx_host_phase ticks_since(struct cmx_host_phase *from)
+{
+	const struct cmx_host_phase now = ticks_now(), since = {
+		.ticks = now.ticks - from->ticks,
+		.kernel_ticks = now.kernel_ticks - from->kernel_ticks,
+	};
+
+	*from = now;
+	return since;
+}
+
 /* On one terminal the text itself shows the progress. */
 static void show_progress(struct session *s, double start)
 {
@@ -378,8 +399,10 @@ static void show_progress(struct session *s, double start)
 	bool first = !s->report.prefill_s;
 	char unit[48];
 
-	if (first && (s->tokens || seq->state >= CMX_SEQUENCE_OUTPUT))
+	if (first && (s->tokens || seq->state >= CMX_SEQUENCE_OUTPUT)) {
 		s->report.prefill_s = host_now() - start;
+		s->report.prefill = ticks_since(&s->ticks);
+	}
 	if (s->batch)
 		progress("batch", "requests", s->printed, s->jobs.n);
 	else if (first)
@@ -414,6 +437,8 @@ static int generate(struct session *s)
 	double start = host_now();
 	int ret = submit(s), more = 1;
 
+	s->ticks = ticks_now();
+
 	s->report.start_ps = s->report.load.now_ps;
 	if (!ret && !s->batch && cmx_job_has_failed(&s->jobs.job[0])) {
 		s->err = s->jobs.job[0].seq->err;
@@ -428,6 +453,7 @@ static int generate(struct session *s)
 			show_progress(s, start);
 	}
 	s->report.decode_s = host_now() - start - s->report.prefill_s;
+	s->report.decode = ticks_since(&s->ticks);
 	return ret || s->batch ? ret : end_text(s);
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "cmx_kernel_clock.h"
 #include "cmx_level.h"
 #include "cmx_npu_cost.h"
 #include "cmx_stop.h"
@@ -11,9 +12,12 @@
 #define RUN(base) \
 static int run_##base(struct cmx_launch_ctx *lc, const void *args, uint32_t block) \
 { \
+	uint64_t start = cmx_kernel_clock_now(); \
+	\
 	if (cmx_stopped()) \
 		return -ECANCELED; \
 	CMX_K(cmx_k_##base)(args, block, cmx_launch_grid(lc)); \
+	cmx_kernel_clock_add(start); \
 	return 0; \
 }
 
