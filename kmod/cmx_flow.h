@@ -73,6 +73,13 @@ struct cmx_flow {
 	bool far;
 };
 
+/* cmx_flow_has_entered() - the last slice is past the first stage. */
+static inline bool cmx_flow_has_entered(const struct cmx_flow *flow)
+{
+	return flow->left && flow->left != flow->stages &&
+	       flow->sent + flow->len >= flow->bytes;
+}
+
 /* cmx_flow_begin() - a transfer that begins at @at over @planes. */
 void cmx_flow_begin(struct cmx_flow *flow, const struct cmx_servers *servers,
 		    const struct cmx_transfer *x, u32 planes, u64 at);

@@ -353,27 +353,40 @@ void cmx_launch_count(struct cmx_cmd *cmd)
 }
 
 /*
- * Records of a launch leave one after another: the next enters when the engine is free.  It
- * is mostly the next event, too, and stays first in the heap.
+ * Records of a launch leave one after another: the next enters when the engine is free, and
+ * behind all slices of the one before, so that no flag overtakes bytes.  It is mostly the next
+ * event, too, and stays first in the heap.
  */
 int cmx_launch_send(struct cmx_launch *launch)
 {
-	struct cmx_cmd *cmd = launch->cmd;
-	struct cmx_timeline *tl = cmd->queue->member->timeline;
+	struct cmx_timeline *tl = launch->cmd->queue->member->timeline;
 	struct cmx_parcel *parcel = cmx_parcel_alloc(launch);
 	bool sent;
+	u64 next;
 
 	if (!parcel)
 		return -ENOMEM;
 	cmx_heap_remove(&tl->heap, &launch->node);
-	sent = cmx_parcel_charge(parcel, &launch->send_at);
+	sent = cmx_parcel_charge(parcel, &next);
 	launch->next_record++;
-	cmx_launch_schedule(launch);
 	if (sent)
 		cmx_parcel_depart(parcel);
+	if (next)
+		cmx_launch_go_on(launch, next);
+	else
+		launch->entering = parcel;
+	return 0;
+}
+
+void cmx_launch_go_on(struct cmx_launch *launch, u64 at)
+{
+	struct cmx_cmd *cmd = launch->cmd;
+
+	launch->entering = NULL;
+	launch->send_at = at;
+	cmx_launch_schedule(launch);
 	if (cmd->phase == CMX_PHASE_SENDING)
 		cmx_cmd_complete_at(cmd, cmd->node.time);
-	return 0;
 }
 
 /* Its cores store what it records: they are busy until the last store was taken. */
@@ -384,5 +397,5 @@ bool cmx_launch_is_sending(struct cmx_cmd *cmd)
 	if (cmd->status)
 		return false;
 	cmd->node.time = max(cmd->node.time, launch->send_at);
-	return launch->next_record < launch->num_records;
+	return launch->entering || launch->next_record < launch->num_records;
 }

@@ -68,6 +68,8 @@ struct cmx_launch {
 	u32 next_record;
 	/** @send_at: not before that. */
 	u64 send_at;
+	/** @entering: the last one sent, as long as slices of it wait to enter, else NULL. */
+	struct cmx_parcel *entering;
 	/** @cost: final cost. */
 	struct cmx_cost cost;
 	/** @generation: cmx_vm.generation when @records were looked up. */
@@ -126,11 +128,13 @@ int cmx_launch_settle(struct cmx_cmd *cmd, size_t *budget);
 void cmx_launch_outcome(struct cmx_launch *launch);
 /* cmx_launch_send() - send the next record. */
 int cmx_launch_send(struct cmx_launch *launch);
+/* cmx_launch_go_on() - all of the last one has entered: the next can from @at on. */
+void cmx_launch_go_on(struct cmx_launch *launch, u64 at);
 /* cmx_parcel_alloc() - for the launch's next record, or NULL. */
 struct cmx_parcel *cmx_parcel_alloc(struct cmx_launch *launch);
 /*
  * cmx_parcel_charge() - it leaves now; what has no way is lost.
- * @next: out: when the next one can leave
+ * @next: out: when the next one can leave, 0: slices of this one have to enter first
  *
  * Return: false: it is gone.
  */

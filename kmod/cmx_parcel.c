@@ -182,14 +182,21 @@ static void cmx_parcel_failed(struct cmx_parcel *parcel, const struct cmx_flow *
 
 /*
  * Charge what the way up to now takes; it is due again later, on its way or arrived.
+ * @next: out: when the next record can leave, 0: slices of this one have to enter first
  * Return: false: it is gone.
  */
-static bool cmx_parcel_step(struct cmx_parcel *parcel, struct cmx_flow *flow)
+static bool cmx_parcel_step(struct cmx_parcel *parcel, struct cmx_flow *flow, u64 *next)
 {
 	const struct cmx_launch *launch = parcel->launch;
 	struct cmx_timeline *tl = launch->member->timeline;
 	int ret = cmx_flow_step(&tl->servers, flow, tl->now);
 
+	*next = tl->now;
+	if (ret > 0 && !cmx_flow_has_entered(flow))
+		*next = 0;
+	else if (ret >= 0 && flow->way == CMX_WAY_UB)
+		/* What does not pass the engine leaves it free for the next one. */
+		*next = flow->first_end;
 	if (ret < 0) {
 		cmx_parcel_failed(parcel, flow, ret);
 		return false;
@@ -217,7 +224,6 @@ bool cmx_parcel_charge(struct cmx_parcel *parcel, u64 *next)
 		.messages = parcel->record->messages,
 		.bytes = parcel->record->len,
 	};
-	bool sent;
 
 	*next = tl->now;
 	if (cmx_parcel_target(parcel, &x.to)) {
@@ -226,11 +232,7 @@ bool cmx_parcel_charge(struct cmx_parcel *parcel, u64 *next)
 	}
 	cmx_flow_begin(&tl->flow, &tl->servers, &x, q->args.planes, tl->now);
 	tl->flow.first_end = tl->now;
-	sent = cmx_parcel_step(parcel, &tl->flow);
-	/* What does not pass the engine leaves it free for the next one. */
-	if (tl->flow.way == CMX_WAY_UB)
-		*next = tl->flow.first_end;
-	return sent;
+	return cmx_parcel_step(parcel, &tl->flow, next);
 }
 
 /*
@@ -315,15 +317,28 @@ static int cmx_parcel_effect(struct cmx_parcel *parcel, size_t *budget)
 			       record->value, 0, &old);
 }
 
+/* A launch that is over waits for nothing; one that is not is there, whatever comes of this. */
+static void cmx_parcel_go_on(struct cmx_parcel *parcel)
+{
+	struct cmx_launch *launch = parcel->launch;
+	bool awaited = launch->cmd && launch->entering == parcel;
+	struct cmx_heap *heap = &launch->member->timeline->heap;
+	u64 next;
+
+	cmx_heap_remove(heap, &parcel->node);
+	if (cmx_parcel_step(parcel, parcel->flow, &next))
+		cmx_heap_push(heap, &parcel->node);
+	if (awaited && next)
+		cmx_launch_go_on(launch, next);
+}
+
 int cmx_parcel_apply(struct cmx_parcel *parcel, size_t *budget)
 {
 	struct cmx_member *member = parcel->launch->member;
 	int ret;
 
 	if (parcel->flow) {
-		cmx_heap_remove(&member->timeline->heap, &parcel->node);
-		if (cmx_parcel_step(parcel, parcel->flow))
-			cmx_heap_push(&member->timeline->heap, &parcel->node);
+		cmx_parcel_go_on(parcel);
 		return 0;
 	}
 	ret = cmx_parcel_effect(parcel, budget);

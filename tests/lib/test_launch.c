@@ -206,6 +206,40 @@ TEST_F(launch, later_records_may_arrive_first)
 	cmx_mem_free(mem);
 }
 
+/* A flag behind a write of many slices: who waits for it finds all bytes. */
+TEST_F(launch, a_flag_does_not_overtake_bytes)
+{
+	const uint64_t size = 2ull << 20;
+	struct cmx_launch_desc desc = {
+		.grid = 1, .launch_flags = CMX_LAUNCH_TIME_ONLY, .cost = { .vector_ops = 1 },
+		.record_va = cmx_mem_va(self->a), .record_count = 2,
+	};
+	struct cmx_record *records = cmx_mem_ptr(self->a);
+	struct cmx_mem *from, *to, *copy;
+	struct cmx_cqe flag, launch;
+
+	OK(bed_memory(&self->bed, 0, size, 7, &from));
+	OK(cmx_mem_alloc(self->bed.ctx, self->bed.far_die, size, 0, &to));
+	OK(cmx_mem_alloc(self->bed.ctx, self->bed.far_die, size, 0, &copy));
+	records[0] = (struct cmx_record){ .opcode = UB_OP_WRITE, .messages = 1, .len = size,
+					  .va = cmx_mem_va(to), .src_va = cmx_mem_va(from) };
+	records[1] = (struct cmx_record){ .opcode = CMX_OP_SIGNAL, .messages = 1, .len = 8,
+					  .va = cmx_mem_va(self->b), .value = 1 };
+	OK(cmx_queue_wait(self->bed.far, cmx_mem_va(self->b), CMX_COND_EQ, 1,
+			  CMX_ENTRY_COMPLETE, 1));
+	OK(cmx_queue_copy(self->bed.far, cmx_mem_va(copy), cmx_mem_va(to), size, 0, 2));
+	OK(cmx_queue_launch(self->bed.q, &desc, CMX_ENTRY_COMPLETE, 3));
+	OK(bed_finish(&self->bed, 1, &launch));
+	OK(bed_finish(&self->bed, 1, &flag));
+	ASSERT_EQ(3, launch.user_ctx);
+	ASSERT_EQ(1, flag.user_ctx);
+	OK(cmx_wait_idle(self->bed.ctx, NULL));
+	EXPECT_EQ(0, memcmp(cmx_mem_ptr(from), cmx_mem_ptr(copy), size));
+	/* The cores are busy until the last slice was taken, at less than 200 GB/s. */
+	EXPECT_GT(launch.time_ps, size * 5);
+	EXPECT_LT(launch.time_ps, flag.time_ps);
+}
+
 TEST_F(launch, time_only_takes_the_same_time)
 {
 	struct args args = { .x = cmx_mem_ptr(self->a) };
