@@ -2,94 +2,12 @@
 #include "cmx_infer_options.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmx_kv_pages.h"
-#include "cmx_option.h"
 
-#define MAX_THREADS	256u
 #define MAX_BATCH	4096u
-
-enum {
-	OPT_IDS = 256,
-	OPT_THREADS,
-	OPT_CHUNK,
-	OPT_CTX,
-	OPT_DIE,
-	OPT_TEMP,
-	OPT_TOP_K,
-	OPT_TOP_P,
-	OPT_MIN_P,
-	OPT_PENALTY,
-	OPT_SEED,
-	OPT_LOGITS,
-	OPT_TRACE,
-	OPT_RECORD,
-	OPT_REPLAY,
-	OPT_EXPERTS,
-	OPT_SYSTEM,
-	OPT_TOKENIZER,
-	OPT_STOP,
-	OPT_CHAT_FORM,
-	OPT_BATCH,
-	OPT_MAX_BATCH,
-	OPT_KV_PAGES,
-	OPT_KV_PAGE,
-	OPT_MTP,
-	OPT_QUANTIZE,
-	/* Those from here on are flags. */
-	OPT_TIME_ONLY,
-	OPT_JSON,
-	OPT_IGNORE_EOS,
-	OPT_CHAT,
-	OPT_SPECIAL,
-	OPT_VERIFY,
-	OPT_ABSORB,
-	OPT_NO_REUSE,
-};
-
-static const struct option long_options[] = {
-	{ "model", required_argument, NULL, 'm' },
-	{ "prompt", required_argument, NULL, 'p' },
-	{ "ids", required_argument, NULL, OPT_IDS },
-	{ "threads", required_argument, NULL, OPT_THREADS },
-	{ "chunk", required_argument, NULL, OPT_CHUNK },
-	{ "ctx", required_argument, NULL, OPT_CTX },
-	{ "die", required_argument, NULL, OPT_DIE },
-	{ "temp", required_argument, NULL, OPT_TEMP },
-	{ "top-k", required_argument, NULL, OPT_TOP_K },
-	{ "top-p", required_argument, NULL, OPT_TOP_P },
-	{ "min-p", required_argument, NULL, OPT_MIN_P },
-	{ "repeat-penalty", required_argument, NULL, OPT_PENALTY },
-	{ "seed", required_argument, NULL, OPT_SEED },
-	{ "logits", required_argument, NULL, OPT_LOGITS },
-	{ "trace", required_argument, NULL, OPT_TRACE },
-	{ "record", required_argument, NULL, OPT_RECORD },
-	{ "replay", required_argument, NULL, OPT_REPLAY },
-	{ "experts-out", required_argument, NULL, OPT_EXPERTS },
-	{ "system", required_argument, NULL, OPT_SYSTEM },
-	{ "tokenizer", required_argument, NULL, OPT_TOKENIZER },
-	{ "stop", required_argument, NULL, OPT_STOP },
-	{ "chat-form", required_argument, NULL, OPT_CHAT_FORM },
-	{ "batch", required_argument, NULL, OPT_BATCH },
-	{ "max-batch", required_argument, NULL, OPT_MAX_BATCH },
-	{ "kv-pages", required_argument, NULL, OPT_KV_PAGES },
-	{ "kv-page", required_argument, NULL, OPT_KV_PAGE },
-	{ "mtp", required_argument, NULL, OPT_MTP },
-	{ "quantize", required_argument, NULL, OPT_QUANTIZE },
-	{ "chat", no_argument, NULL, OPT_CHAT },
-	{ "special", no_argument, NULL, OPT_SPECIAL },
-	{ "time-only", no_argument, NULL, OPT_TIME_ONLY },
-	{ "json", no_argument, NULL, OPT_JSON },
-	{ "ignore-eos", no_argument, NULL, OPT_IGNORE_EOS },
-	{ "verify", no_argument, NULL, OPT_VERIFY },
-	{ "absorb", no_argument, NULL, OPT_ABSORB },
-	{ "no-reuse", no_argument, NULL, OPT_NO_REUSE },
-	{ "help", no_argument, NULL, 'h' },
-	{ 0 },
-};
 
 void cmx_infer_usage(FILE *f)
 {
@@ -145,62 +63,20 @@ void cmx_infer_usage(FILE *f)
 	      "Virtual times are those of the modelled machine, not of this computer.\n", f);
 }
 
-static int parse_page(struct cmx_infer_options *o, const char *arg, struct cmx_infer_err *err)
+static int parse_page(void *to, const char *arg, struct cmx_infer_err *err)
 {
+	uint32_t *page = to;
 	int ret = cmx_option_u32("--kv-page", arg, 1u << CMX_KV_MIN_SHIFT,
-				 1u << CMX_KV_MAX_SHIFT, &o->kv_page, err);
+				 1u << CMX_KV_MAX_SHIFT, page, err);
 
-	o->has_kv_page = true;
-	if (ret || !(o->kv_page & (o->kv_page - 1)))
+	if (ret || !(*page & (*page - 1)))
 		return ret;
-	return cmx_infer_fail(err, -EINVAL, "--kv-page is %u, must be a power of two", o->kv_page);
+	return cmx_infer_fail(err, -EINVAL, "--kv-page is %u, must be a power of two", *page);
 }
 
-static int parse_number(struct cmx_infer_options *o, int opt, const char *arg,
-			struct cmx_infer_err *err)
+static int add_stop(void *to, const char *text, struct cmx_infer_err *err)
 {
-	switch (opt) {
-	case 'n':
-		o->has_n = true;
-		return cmx_option_u32("-n", arg, 0, CMX_MAX_TOKENS, &o->n, err);
-	case OPT_THREADS:
-		return cmx_option_u32("--threads", arg, 1, MAX_THREADS, &o->threads, err);
-	case OPT_CHUNK:
-		o->has_chunk = true;
-		return cmx_option_u32("--chunk", arg, 1, CMX_MAX_TOKENS, &o->chunk, err);
-	case OPT_CTX:
-		return cmx_option_u32("--ctx", arg, 1, CMX_MAX_TOKENS, &o->ctx, err);
-	case OPT_DIE:
-		return cmx_option_u32("--die", arg, 0, UINT32_MAX, &o->die, err);
-	case OPT_MAX_BATCH:
-		o->has_max_batch = true;
-		return cmx_option_u32("--max-batch", arg, 1, MAX_BATCH, &o->max_batch, err);
-	case OPT_KV_PAGES:
-		return cmx_option_u32("--kv-pages", arg, 1, CMX_MAX_TOKENS, &o->kv_pages, err);
-	case OPT_KV_PAGE:
-		return parse_page(o, arg, err);
-	case OPT_TEMP:
-		o->has_temp = true;
-		return cmx_option_float("--temp", arg, 0, 100, &o->temp, err);
-	case OPT_TOP_K:
-		o->has_top_k = true;
-		return cmx_option_u32("--top-k", arg, 0, UINT32_MAX, &o->top_k, err);
-	case OPT_TOP_P:
-		o->has_top_p = true;
-		return cmx_option_float("--top-p", arg, 1e-6f, 1, &o->top_p, err);
-	case OPT_MIN_P:
-		o->has_min_p = true;
-		return cmx_option_float("--min-p", arg, 0, 1, &o->min_p, err);
-	case OPT_PENALTY:
-		o->has_penalty = true;
-		return cmx_option_float("--repeat-penalty", arg, 0.1f, 10, &o->penalty, err);
-	default:
-		return cmx_option_u64("--seed", arg, 0, UINT64_MAX, &o->seed, err);
-	}
-}
-
-static int add_stop(struct cmx_infer_options *o, const char *text, struct cmx_infer_err *err)
-{
+	struct cmx_infer_options *o = to;
 	size_t len = strlen(text);
 
 	if (o->n_stops == CMX_STOP_STRINGS_MAX)
@@ -213,99 +89,27 @@ static int add_stop(struct cmx_infer_options *o, const char *text, struct cmx_in
 	return 0;
 }
 
-static int parse_mtp(struct cmx_infer_options *o, const char *arg, struct cmx_infer_err *err)
+static int parse_mtp(void *to, const char *arg, struct cmx_infer_err *err)
 {
 	static const char *const uses[] = {
 		[CMX_MTP_OFF] = "0", [CMX_MTP_ON] = "1", [CMX_MTP_AUTO] = "auto",
 	};
+	enum cmx_mtp_use *use = to;
 
-	o->has_mtp = true;
 	for (int i = 0; i < 3; i++) {
-		o->mtp = (enum cmx_mtp_use)i;
+		*use = (enum cmx_mtp_use)i;
 		if (!strcmp(arg, uses[i]))
 			return 0;
 	}
 	return cmx_infer_fail(err, -EINVAL, "--mtp is '%s', must be 0, 1 or auto", arg);
 }
 
-static int parse_value(struct cmx_infer_options *o, int opt, const char *arg,
-		       struct cmx_infer_err *err)
+static int parse_form(void *to, const char *arg, struct cmx_infer_err *err)
 {
 	struct cmx_infer_err why = { .text = "" };
-	int ret;
+	int ret = cmx_chat_form(arg, to, &why);
 
-	if (opt == OPT_STOP)
-		return add_stop(o, arg, err);
-	if (opt == OPT_MTP)
-		return parse_mtp(o, arg, err);
-	if (opt == OPT_QUANTIZE)
-		return cmx_option_int8("--quantize", arg, &o->int8, err);
-	if (opt != OPT_CHAT_FORM)
-		return parse_number(o, opt, arg, err);
-	ret = cmx_chat_form(arg, &o->chat_form, &why);
 	return ret ? cmx_infer_fail(err, ret, "--chat-form: %s", why.text) : 0;
-}
-
-static void parse_flag(struct cmx_infer_options *o, int opt)
-{
-	switch (opt) {
-	case OPT_TIME_ONLY:
-		o->time_only = true;
-		break;
-	case OPT_JSON:
-		o->json = true;
-		break;
-	case OPT_IGNORE_EOS:
-		o->ignore_eos = true;
-		break;
-	case OPT_CHAT:
-		o->chat = true;
-		break;
-	case OPT_SPECIAL:
-		o->special = true;
-		break;
-	case OPT_VERIFY:
-		o->verify = true;
-		break;
-	case OPT_ABSORB:
-		o->absorb = true;
-		break;
-	case OPT_NO_REUSE:
-		o->no_reuse = true;
-		break;
-	default:
-		o->help = true;
-	}
-}
-
-static const char **text_option(struct cmx_infer_options *o, int opt)
-{
-	switch (opt) {
-	case 'm':
-		return &o->model;
-	case 'p':
-		return &o->text;
-	case OPT_IDS:
-		return &o->ids;
-	case OPT_BATCH:
-		return &o->batch;
-	case OPT_LOGITS:
-		return &o->logits;
-	case OPT_TRACE:
-		return &o->trace;
-	case OPT_RECORD:
-		return &o->record;
-	case OPT_REPLAY:
-		return &o->replay;
-	case OPT_EXPERTS:
-		return &o->experts;
-	case OPT_SYSTEM:
-		return &o->system;
-	case OPT_TOKENIZER:
-		return &o->tokenizer;
-	default:
-		return NULL;
-	}
 }
 
 static int check_time_only(const struct cmx_infer_options *o, struct cmx_infer_err *err)
@@ -353,32 +157,66 @@ static int check_options(const struct cmx_infer_options *o, struct cmx_infer_err
 	return ret ? ret : check_time_only(o, err);
 }
 
+static int parse_options(struct cmx_infer_options *o, int argc, char **argv,
+			 struct cmx_infer_err *err)
+{
+	const struct cmx_option table[] = {
+		{ "model", 'm', .text = &o->model },
+		{ "prompt", 'p', .text = &o->text },
+		{ "ids", .text = &o->ids },
+		{ "batch", .text = &o->batch },
+		{ "system", .text = &o->system },
+		{ "tokenizer", .text = &o->tokenizer },
+		{ "logits", .text = &o->logits },
+		{ "trace", .text = &o->trace },
+		{ "record", .text = &o->record },
+		{ "replay", .text = &o->replay },
+		{ "experts-out", .text = &o->experts },
+		{ NULL, 'n', .u32 = &o->n, .max = CMX_MAX_TOKENS, .given = &o->has_n },
+		{ "threads", .u32 = &o->threads, .min = 1, .max = CMX_MAX_THREADS },
+		{ "chunk", .u32 = &o->chunk, .min = 1, .max = CMX_MAX_TOKENS,
+		  .given = &o->has_chunk },
+		{ "ctx", .u32 = &o->ctx, .min = 1, .max = CMX_MAX_TOKENS },
+		{ "die", .u32 = &o->die, .max = UINT32_MAX },
+		{ "max-batch", .u32 = &o->max_batch, .min = 1, .max = MAX_BATCH,
+		  .given = &o->has_max_batch },
+		{ "kv-pages", .u32 = &o->kv_pages, .min = 1, .max = CMX_MAX_TOKENS },
+		{ "kv-page", .parse = parse_page, .to = &o->kv_page, .given = &o->has_kv_page },
+		{ "temp", .real = &o->temp, .real_max = 100, .given = &o->has_temp },
+		{ "top-k", .u32 = &o->top_k, .max = UINT32_MAX, .given = &o->has_top_k },
+		{ "top-p", .real = &o->top_p, .real_min = 1e-6f, .real_max = 1,
+		  .given = &o->has_top_p },
+		{ "min-p", .real = &o->min_p, .real_max = 1, .given = &o->has_min_p },
+		{ "repeat-penalty", .real = &o->penalty, .real_min = 0.1f, .real_max = 10,
+		  .given = &o->has_penalty },
+		{ "seed", .u64 = &o->seed, .max = UINT64_MAX },
+		{ "stop", .parse = add_stop, .to = o },
+		{ "chat-form", .parse = parse_form, .to = &o->chat_form },
+		{ "mtp", .parse = parse_mtp, .to = &o->mtp, .given = &o->has_mtp },
+		{ "quantize", .parse = cmx_option_int8, .to = &o->int8 },
+		{ "chat", .flag = &o->chat },
+		{ "special", .flag = &o->special },
+		{ "time-only", .flag = &o->time_only },
+		{ "json", .flag = &o->json },
+		{ "ignore-eos", .flag = &o->ignore_eos },
+		{ "verify", .flag = &o->verify },
+		{ "absorb", .flag = &o->absorb },
+		{ "no-reuse", .flag = &o->no_reuse },
+		{ "help", 'h', .flag = &o->help },
+	};
+
+	return cmx_options_parse(table, sizeof(table) / sizeof(table[0]), argc, argv, err);
+}
+
 int cmx_infer_options_parse(struct cmx_infer_options *o, int argc, char **argv,
 			    struct cmx_infer_err *err)
 {
-	int opt, ret = 0;
+	int ret;
 
 	*o = (struct cmx_infer_options){ .n = 64, .threads = 1, .chunk = 256, .top_p = 1,
 					 .penalty = 1, .max_batch = 16, .kv_page = 64 };
-	optind = 0;
-	opterr = 0;
-	while (!ret && (opt = getopt_long(argc, argv, ":m:p:n:h", long_options, NULL)) != -1) {
-		const char **text = text_option(o, opt);
-
-		if (opt == '?' || opt == ':')
-			return cmx_option_bad(opt, argv[optind - 1], err);
-		if (text)
-			*text = optarg;
-		else if (opt == 'h' || opt >= OPT_TIME_ONLY)
-			parse_flag(o, opt);
-		else
-			ret = parse_value(o, opt, optarg, err);
-	}
-	if (ret || o->help)
-		return ret;
-	if (optind < argc)
-		return cmx_infer_fail(err, -EINVAL, "unexpected argument '%s'", argv[optind]);
-	return check_options(o, err);
+	ret = parse_options(o, argc, argv, err);
+	return ret || o->help ? ret : check_options(o, err);
 }
 
 static int parse_ids(FILE *f, uint32_t *ids, uint32_t *n, struct cmx_infer_err *err)

@@ -9,10 +9,8 @@
 
 #include "cmx_chat.h"
 #include "cmx_infer_err.h"
+#include "cmx_option.h"
 #include "cmx_stop_strings.h"
-
-/* Most tokens of a prompt, an output, a step. */
-#define CMX_MAX_TOKENS	(1u << 24)
 
 enum cmx_mtp_use {
 	CMX_MTP_OFF,

@@ -2,43 +2,8 @@
 #include "cmx_quantise_options.h"
 
 #include <errno.h>
-#include <getopt.h>
 
-#include "cmx_option.h"
-
-#define MAX_TOKENS	(1u << 24)
-#define MAX_THREADS	256u
 #define DEF_TOKENS	4096u
-
-enum {
-	OPT_CALIBRATE = 256,
-	OPT_IDS,
-	OPT_TOKENIZER,
-	OPT_MAX_TOKENS,
-	OPT_CTX,
-	OPT_CHUNK,
-	OPT_SMOOTH,
-	OPT_DIE,
-	OPT_THREADS,
-	OPT_VERIFY,
-};
-
-static const struct option long_options[] = {
-	{ "model", required_argument, NULL, 'm' },
-	{ "output", required_argument, NULL, 'o' },
-	{ "calibrate", required_argument, NULL, OPT_CALIBRATE },
-	{ "ids", required_argument, NULL, OPT_IDS },
-	{ "tokenizer", required_argument, NULL, OPT_TOKENIZER },
-	{ "max-tokens", required_argument, NULL, OPT_MAX_TOKENS },
-	{ "ctx", required_argument, NULL, OPT_CTX },
-	{ "chunk", required_argument, NULL, OPT_CHUNK },
-	{ "smooth", required_argument, NULL, OPT_SMOOTH },
-	{ "die", required_argument, NULL, OPT_DIE },
-	{ "threads", required_argument, NULL, OPT_THREADS },
-	{ "verify", no_argument, NULL, OPT_VERIFY },
-	{ "help", no_argument, NULL, 'h' },
-	{ 0 },
-};
 
 void cmx_quantise_usage(FILE *f)
 {
@@ -63,56 +28,6 @@ void cmx_quantise_usage(FILE *f)
 	      "      --threads T      host threads that carry out launches (default 1)\n", f);
 }
 
-static int parse_number(struct cmx_quantise_command *o, int opt, const char *arg,
-			struct cmx_infer_err *err)
-{
-	switch (opt) {
-	case OPT_MAX_TOKENS:
-		return cmx_option_u64("--max-tokens", arg, 2, MAX_TOKENS, &o->text.max_tokens,
-				      err);
-	case OPT_CTX:
-		return cmx_option_u32("--ctx", arg, 2, MAX_TOKENS, &o->text.ctx, err);
-	case OPT_CHUNK:
-		return cmx_option_u32("--chunk", arg, 1, MAX_TOKENS, &o->text.chunk, err);
-	case OPT_SMOOTH:
-		o->smooth = true;
-		return cmx_option_float("--smooth", arg, 0, 1, &o->alpha, err);
-	case OPT_DIE:
-		return cmx_option_u32("--die", arg, 0, UINT32_MAX, &o->text.die, err);
-	default:
-		return cmx_option_u32("--threads", arg, 1, MAX_THREADS, &o->text.threads, err);
-	}
-}
-
-static int parse_option(struct cmx_quantise_command *o, int opt, struct cmx_infer_err *err)
-{
-	switch (opt) {
-	case 'm':
-		o->text.model = optarg;
-		return 0;
-	case 'o':
-		o->out = optarg;
-		return 0;
-	case OPT_CALIBRATE:
-		o->text.text = optarg;
-		return 0;
-	case OPT_IDS:
-		o->text.ids = optarg;
-		return 0;
-	case OPT_TOKENIZER:
-		o->text.tokenizer = optarg;
-		return 0;
-	case OPT_VERIFY:
-		o->text.verify = true;
-		return 0;
-	case 'h':
-		o->help = true;
-		return 0;
-	default:
-		return parse_number(o, opt, optarg, err);
-	}
-}
-
 static int check_options(const struct cmx_quantise_command *o, struct cmx_infer_err *err)
 {
 	if (!o->text.model)
@@ -129,21 +44,18 @@ static int check_options(const struct cmx_quantise_command *o, struct cmx_infer_
 int cmx_quantise_options_parse(struct cmx_quantise_command *o, int argc, char **argv,
 			       struct cmx_infer_err *err)
 {
-	int opt, ret = 0;
+	const struct cmx_option table[] = {
+		CMX_TEXT_OPTIONS(&o->text),
+		{ "output", 'o', .text = &o->out },
+		{ "calibrate", .text = &o->text.text },
+		{ "smooth", .real = &o->alpha, .real_max = 1, .given = &o->smooth },
+		{ "help", 'h', .flag = &o->help },
+	};
+	int ret;
 
 	*o = (struct cmx_quantise_command){
 		.text = { .threads = 1, .chunk = CMX_TEXT_CHUNK, .max_tokens = DEF_TOKENS },
 	};
-	optind = 0;
-	opterr = 0;
-	while (!ret && (opt = getopt_long(argc, argv, ":m:o:h", long_options, NULL)) != -1) {
-		if (opt == '?' || opt == ':')
-			return cmx_option_bad(opt, argv[optind - 1], err);
-		ret = parse_option(o, opt, err);
-	}
-	if (ret || o->help)
-		return ret;
-	if (optind < argc)
-		return cmx_infer_fail(err, -EINVAL, "unexpected argument '%s'", argv[optind]);
-	return check_options(o, err);
+	ret = cmx_options_parse(table, sizeof(table) / sizeof(table[0]), argc, argv, err);
+	return ret || o->help ? ret : check_options(o, err);
 }

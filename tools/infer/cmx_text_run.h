@@ -4,6 +4,7 @@
 #define CMX_TEXT_RUN_H
 
 #include "cmx_forward.h"
+#include "cmx_option.h"
 #include "cmx_perplexity.h"
 #include "cmx_tokenizer.h"
 
@@ -20,6 +21,18 @@ struct cmx_text_options {
 	bool verify;
 	bool int8;		/* quantise as the model is loaded */
 };
+
+/* The options that all commands with a text have, as rows of a table of options. */
+#define CMX_TEXT_OPTIONS(o)							\
+	{ "model", 'm', .text = &(o)->model },					\
+	{ "verify", .flag = &(o)->verify },					\
+	{ "ids", .text = &(o)->ids },						\
+	{ "tokenizer", .text = &(o)->tokenizer },				\
+	{ "max-tokens", .u64 = &(o)->max_tokens, .min = 2, .max = CMX_MAX_TOKENS }, \
+	{ "ctx", .u32 = &(o)->ctx, .min = 2, .max = CMX_MAX_TOKENS },		\
+	{ "chunk", .u32 = &(o)->chunk, .min = 1, .max = CMX_MAX_TOKENS },	\
+	{ "die", .u32 = &(o)->die, .max = UINT32_MAX },				\
+	{ "threads", .u32 = &(o)->threads, .min = 1, .max = CMX_MAX_THREADS }
 
 #define CMX_TEXT_CTX	2048u
 #define CMX_TEXT_CHUNK	256u
