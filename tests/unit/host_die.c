@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stands in for a die in unit tests: runs each launch at once, on this thread,
+ * Stands in for machine and dies in unit tests: runs each launch at once, on this thread,
  * with the grid that host_die_blocks asks for. Its clock only adds up costs.
  */
 #include "host_die.h"
@@ -17,41 +17,107 @@ uint32_t host_die_blocks = 3;
 bool host_die_poison;
 uint64_t host_die_room = 1ull << 40;
 
+#define MAX_DIES 64
+
+struct cmx_machine {
+	struct cmx_machine_options opt;
+	struct cmx_machine_stats stats;
+	struct cmx_die *die[MAX_DIES];
+	uint32_t n_dies;
+};
+
 struct cmx_die {
-	struct cmx_die_options opt;
+	struct cmx_machine *machine;
 	const struct cmx_npu_kernel *kernel;
-	struct cmx_die_stats stats;
 	void *mem[MAX_ALLOCS];
 	uint32_t n_mem;
 	uint64_t next_va;
 };
 
-int cmx_die_open(const struct cmx_die_options *opt, struct cmx_die **out,
+int cmx_machine_open(const struct cmx_machine_options *opt, struct cmx_machine **out,
+		     struct cmx_infer_err *err)
+{
+	struct cmx_machine *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return cmx_infer_fail(err, -ENOMEM, "no memory");
+	m->opt = *opt;
+	*out = m;
+	return 0;
+}
+
+void cmx_machine_close(struct cmx_machine *m)
+{
+	if (!m)
+		return;
+	for (uint32_t i = 0; i < m->n_dies; i++) {
+		for (uint32_t j = 0; j < m->die[i]->n_mem; j++)
+			free(m->die[i]->mem[j]);
+		free(m->die[i]);
+	}
+	free(m);
+}
+
+int cmx_machine_finish(struct cmx_machine *m, struct cmx_infer_err *err)
+{
+	(void)m;
+	(void)err;
+	return 0;
+}
+
+int cmx_machine_stats(const struct cmx_machine *m, struct cmx_machine_stats *stats,
+		      struct cmx_infer_err *err)
+{
+	(void)err;
+	*stats = m->stats;
+	return 0;
+}
+
+uint64_t cmx_machine_now(const struct cmx_machine *m)
+{
+	return m->stats.now_ps;
+}
+
+int cmx_die_open(struct cmx_machine *m, uint32_t entity, struct cmx_die **out,
 		 struct cmx_infer_err *err)
 {
-	struct cmx_die *die = calloc(1, sizeof(*die));
+	struct cmx_die *die = m->n_dies < MAX_DIES ? calloc(1, sizeof(*die)) : NULL;
 
 	if (!die)
-		return cmx_infer_fail(err, -ENOMEM, "no memory");
-	die->opt = *opt;
-	die->kernel = cmx_npu_kernels(opt->isa);
-	die->next_va = 1ull << 40;
+		return cmx_infer_fail(err, -ENOMEM, "no memory for die %u", entity);
+	die->machine = m;
+	die->kernel = cmx_npu_kernels(m->opt.isa);
+	die->next_va = (entity + 1ull) << 40;
+	m->die[m->n_dies++] = die;
 	*out = die;
 	return 0;
 }
 
-void cmx_die_close(struct cmx_die *die)
+int host_die_open(const struct cmx_machine_options *opt, struct cmx_die **out,
+		  struct cmx_infer_err *err)
 {
-	if (!die)
-		return;
-	for (uint32_t i = 0; i < die->n_mem; i++)
-		free(die->mem[i]);
-	free(die);
+	struct cmx_machine *m;
+	int ret = cmx_machine_open(opt, &m, err);
+
+	if (!ret)
+		ret = cmx_die_open(m, 0, out, err);
+	return ret;
+}
+
+void host_die_close(struct cmx_die *die)
+{
+	if (die)
+		cmx_machine_close(die->machine);
+}
+
+struct cmx_machine *cmx_die_machine(const struct cmx_die *die)
+{
+	return die->machine;
 }
 
 bool cmx_die_time_only(const struct cmx_die *die)
 {
-	return die->opt.time_only;
+	return die->machine->opt.time_only;
 }
 
 int cmx_die_room(const struct cmx_die *die, uint64_t *bytes, struct cmx_infer_err *err)
@@ -65,7 +131,7 @@ int cmx_die_room(const struct cmx_die *die, uint64_t *bytes, struct cmx_infer_er
 int cmx_die_alloc(struct cmx_die *die, enum cmx_place place, uint64_t size, const char *what,
 		  void **va, struct cmx_infer_err *err)
 {
-	if (die->opt.time_only && place == CMX_PLACE_DIE) {
+	if (die->machine->opt.time_only && place == CMX_PLACE_DIE) {
 		*va = (void *)(uintptr_t)die->next_va;
 		die->next_va += size + 4096;
 		return 0;
@@ -84,17 +150,17 @@ int cmx_die_launch(struct cmx_die *die, enum cmx_npu_id id, const void *args, co
 {
 	struct cmx_cost cost, least;
 
-	for (uint32_t b = 0; b < host_die_blocks && !die->opt.time_only; b++)
+	for (uint32_t b = 0; b < host_die_blocks && !die->machine->opt.time_only; b++)
 		die->kernel[id].fn(args, b, host_die_blocks);
-	if (cmx_npu_cost_is_data(id) && !die->opt.time_only)
+	if (cmx_npu_cost_is_data(id) && !die->machine->opt.time_only)
 		n_active = cmx_npu_active(id, args);
 	cmx_npu_cost(id, args, n_active, &cost);
 	cmx_npu_cost(id, args, cmx_npu_min_active(id, args), &least);
 	if (least.cube_ops > cost.cube_ops || least.vector_ops > cost.vector_ops ||
 	    least.mem_bytes > cost.mem_bytes)
 		return cmx_infer_fail(err, -ERANGE, "%s: cost is below its bound", label);
-	die->stats.now_ps += 1000 + cost.cube_ops + cost.vector_ops + cost.mem_bytes;
-	die->stats.launches++;
+	die->machine->stats.now_ps += 1000 + cost.cube_ops + cost.vector_ops + cost.mem_bytes;
+	die->machine->stats.launches++;
 	return 0;
 }
 
@@ -103,24 +169,14 @@ int cmx_die_copy(struct cmx_die *die, void *dst, const void *src, uint64_t len, 
 {
 	(void)label;
 	(void)err;
-	if (!die->opt.time_only)
+	if (!die->machine->opt.time_only)
 		memcpy(dst, src, len);
-	die->stats.now_ps += len;
-	die->stats.moved_bytes += len;
+	die->machine->stats.now_ps += len;
+	die->machine->stats.moved_bytes += len;
 	return 0;
 }
 
 int cmx_die_finish(struct cmx_die *die, struct cmx_infer_err *err)
 {
-	(void)die;
-	(void)err;
-	return 0;
-}
-
-int cmx_die_stats(const struct cmx_die *die, struct cmx_die_stats *stats,
-		  struct cmx_infer_err *err)
-{
-	(void)err;
-	*stats = die->stats;
-	return 0;
+	return cmx_machine_finish(die->machine, err);
 }

@@ -7,7 +7,8 @@ UNIT_INFER_HELP := $(call objs,tests/unit/gguf_make.c tests/unit/hf_make.c \
 	tests/unit/host_die.c tests/unit/model_run.c)
 UNIT_INFER_BINS := $(UNIT_INFER_PROGS:%=$(B)/tests/unit/%)
 # The engine without what needs the driver library, and the writer of the test models.
-UNIT_INFER_ENGINE := $(filter-out %/cmx_die.o %/cmx_infer.o %/cmx_infer_run.o %/cmx_infer_outputs.o \
+UNIT_INFER_ENGINE := $(filter-out %/cmx_die.o %/cmx_machine.o %/cmx_infer.o %/cmx_infer_run.o \
+	%/cmx_infer_outputs.o \
 	%/cmx_infer_ppl.o %/cmx_infer_quantize.o \
 	$(B)/obj/tools/infer/kernels/cmx_npu_entry.%,$(INFER_OBJS) $(INFER_LEVEL_OBJS))
 UNIT_INFER_ENGINE += $(call objs,tools/cmx/cmx_stop.c)

@@ -60,7 +60,7 @@ static enum cmx_end_reason take(void *arg, const struct cmx_sequence *s, uint32_
 static int open_model(struct run *r, const struct setup *set)
 {
 	const struct cmx_load_options load = { .mtp = set->mtp };
-	struct cmx_die_options die = {
+	struct cmx_machine_options die = {
 		.isa = CMX_ISA_COUNT - 1, .threads = 1, .time_only = set->recorded,
 	};
 	struct cmx_source *src = NULL;
@@ -69,7 +69,7 @@ static int open_model(struct run *r, const struct setup *set)
 	while (!cmx_npu_kernels(die.isa))
 		die.isa--;
 	if (!ret)
-		ret = cmx_die_open(&die, &r->die, &err);
+		ret = host_die_open(&die, &r->die, &err);
 	if (!ret)
 		ret = cmx_model_load(src, r->die, &load, &r->model, &err);
 	cmx_source_close(src);
@@ -100,7 +100,7 @@ static int run(struct run *r, const struct setup *set, struct ask *a, uint32_t n
 			.pages = set->seqs * CTX / 8, .mtp = set->mtp, .drafts = set->mtp,
 		},
 	};
-	struct cmx_die_stats st = { 0 };
+	struct cmx_machine_stats st = { 0 };
 	int ret, more = 1;
 
 	memset(r, 0, sizeof(*r));
@@ -116,12 +116,12 @@ static int run(struct run *r, const struct setup *set, struct ask *a, uint32_t n
 			cmx_engine_cancel(&r->engine, a[0].seq);
 	}
 	if (!ret)
-		ret = cmx_die_stats(r->die, &st, &err);
+		ret = cmx_machine_stats(cmx_die_machine(r->die), &st, &err);
 	r->now_ps = st.now_ps;
 	r->launches = st.launches;
 	cmx_engine_free(&r->engine);
 	cmx_model_free(&r->model);
-	cmx_die_close(r->die);
+	host_die_close(r->die);
 	return ret;
 }
 

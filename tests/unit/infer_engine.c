@@ -93,7 +93,7 @@ static uint32_t or(uint32_t given, uint32_t otherwise)
 
 static void bench_open(struct bench *b, const struct setting *s)
 {
-	struct cmx_die_options die = { .isa = CMX_ISA_COUNT - 1, .threads = 1,
+	struct cmx_machine_options die = { .isa = CMX_ISA_COUNT - 1, .threads = 1,
 				       .time_only = s->time_only };
 	const struct cmx_engine_options opt = {
 		.no_reuse = s->no_reuse,
@@ -111,7 +111,7 @@ static void bench_open(struct bench *b, const struct setting *s)
 	while (!cmx_npu_kernels(die.isa))
 		die.isa--;
 	memset(b, 0, sizeof(*b));
-	if (cmx_source_open_fd(small_model(), &src, &err) || cmx_die_open(&die, &b->die, &err) ||
+	if (cmx_source_open_fd(small_model(), &src, &err) || host_die_open(&die, &b->die, &err) ||
 	    cmx_model_load(src, b->die, &load, &b->model, &err) ||
 	    cmx_engine_init(&b->e, &b->model, b->die, &opt, &err)) {
 		fprintf(stderr, "%s\n", err.text);
@@ -126,7 +126,7 @@ static void bench_close(struct bench *b)
 {
 	cmx_engine_free(&b->e);
 	cmx_model_free(&b->model);
-	cmx_die_close(b->die);
+	host_die_close(b->die);
 }
 
 static struct cmx_sequence *submit(struct bench *b, const struct ask *a,
@@ -637,7 +637,7 @@ TEST(time_only_batch_takes_the_same_time)
 	};
 	struct setting set = { .rows = 30, .seqs = 3, .ctx = 101, .pages = 12 };
 	struct cmx_sequence *s[5], *t[5];
-	struct cmx_die_stats data, time;
+	struct cmx_machine_stats data, time;
 	struct bench b, c;
 
 	bench_open(&b, &set);
@@ -645,7 +645,7 @@ TEST(time_only_batch_takes_the_same_time)
 		s[i] = submit(&b, &asks[i], NULL);
 	while (cmx_engine_step(&b.e, &err) > 0)
 		;
-	cmx_die_stats(b.die, &data, &err);
+	cmx_machine_stats(cmx_die_machine(b.die), &data, &err);
 	EXPECT_LT(0, b.e.stats.reused);
 	set.time_only = true;
 	bench_open(&c, &set);
@@ -656,7 +656,7 @@ TEST(time_only_batch_takes_the_same_time)
 	}
 	while (cmx_engine_step(&c.e, &err) > 0)
 		;
-	cmx_die_stats(c.die, &time, &err);
+	cmx_machine_stats(cmx_die_machine(c.die), &time, &err);
 	EXPECT_EQ(data.now_ps, time.now_ps) TH_LOG("%s", err.text);
 	EXPECT_EQ(data.launches, time.launches);
 	EXPECT_EQ(data.moved_bytes, time.moved_bytes);

@@ -44,7 +44,7 @@ static int make_model(const char *preset, enum tinymoe_type type, bool legacy)
 /* Pages of 16 positions, handed out from the last one down. */
 static uint32_t pages[(CTX + 15) / 16];
 
-static int engine_open(struct engine *e, int fd, const struct cmx_die_options *die,
+static int engine_open(struct engine *e, int fd, const struct cmx_machine_options *die,
 		       uint32_t rows)
 {
 	const uint32_t n = sizeof(pages) / sizeof(pages[0]);
@@ -62,7 +62,7 @@ static int engine_open(struct engine *e, int fd, const struct cmx_die_options *d
 	plain.absorb = false;
 	memset(e, 0, sizeof(*e));
 	if (!ret)
-		ret = cmx_die_open(die, &e->die, &err);
+		ret = host_die_open(die, &e->die, &err);
 	if (!ret)
 		ret = cmx_model_load(src, e->die, &load, &e->model, &err);
 	if (!ret)
@@ -75,7 +75,7 @@ static void engine_close(struct engine *e)
 {
 	cmx_forward_free(&e->fwd);
 	cmx_model_free(&e->model);
-	cmx_die_close(e->die);
+	host_die_close(e->die);
 }
 
 static struct cmx_part prompt_part(uint32_t pos, uint32_t n)
@@ -136,7 +136,7 @@ static double max_diff(const float *a, const float *b, size_t n)
 static double against_reference(int fd, const char *name, const char *prompt, uint32_t chunk,
 				enum cmx_isa isa)
 {
-	const struct cmx_die_options die = { .isa = isa, .threads = 1 };
+	const struct cmx_machine_options die = { .isa = isa, .threads = 1 };
 	uint32_t *ids, n;
 	struct engine e;
 	float *got = NULL, *want;
@@ -259,7 +259,7 @@ static int rounds_once(enum cmx_isa isa)
 
 static float *run_level(int fd, enum cmx_isa isa, uint32_t blocks)
 {
-	const struct cmx_die_options die = { .isa = isa, .threads = 1 };
+	const struct cmx_machine_options die = { .isa = isa, .threads = 1 };
 	const uint32_t ids[] = { 0, 445, 163 };
 	float *got = NULL;
 	struct engine e;
@@ -337,22 +337,22 @@ static int run_two_steps(struct engine *e, struct cmx_decisions *d, bool replay)
 
 TEST(time_only_takes_the_same_time)
 {
-	struct cmx_die_options die = { .isa = CMX_ISA_SCALAR, .threads = 1 };
+	struct cmx_machine_options die = { .isa = CMX_ISA_SCALAR, .threads = 1 };
 	int fd = make_model("v3tiny", TINYMOE_F32, false);
-	struct cmx_die_stats data, time;
+	struct cmx_machine_stats data, time;
 	struct cmx_decisions d;
 	struct engine e;
 
 	ASSERT_EQ(0, engine_open(&e, fd, &die, 7)) TH_LOG("%s", err.text);
 	ASSERT_EQ(0, cmx_decisions_init(&d, &e.model.cfg, 7, false, 0, &err));
 	ASSERT_EQ(0, run_two_steps(&e, &d, false)) TH_LOG("%s", err.text);
-	cmx_die_stats(e.die, &data, &err);
+	cmx_machine_stats(cmx_die_machine(e.die), &data, &err);
 	engine_close(&e);
 
 	die.time_only = true;
 	ASSERT_EQ(0, engine_open(&e, fd, &die, 7)) TH_LOG("%s", err.text);
 	ASSERT_EQ(0, run_two_steps(&e, &d, true)) TH_LOG("%s", err.text);
-	cmx_die_stats(e.die, &time, &err);
+	cmx_machine_stats(cmx_die_machine(e.die), &time, &err);
 	EXPECT_EQ(data.now_ps, time.now_ps);
 	EXPECT_EQ(data.launches, time.launches);
 	EXPECT_EQ(data.moved_bytes, time.moved_bytes);
@@ -371,7 +371,7 @@ static int step_fails(struct engine *e, const struct cmx_part *part, uint32_t n)
 
 TEST(limits_of_a_step)
 {
-	const struct cmx_die_options die = { .isa = CMX_ISA_SCALAR, .threads = 1 };
+	const struct cmx_machine_options die = { .isa = CMX_ISA_SCALAR, .threads = 1 };
 	int fd = make_model("v3tiny", TINYMOE_F32, false);
 	const uint32_t ids[CTX + 1] = { 0 };
 	struct cmx_part part = prompt_part(0, 5), two[2];
@@ -399,7 +399,7 @@ TEST(limits_of_a_step)
 
 TEST(limits_of_the_buffers)
 {
-	const struct cmx_die_options die = { .isa = CMX_ISA_SCALAR, .threads = 1 };
+	const struct cmx_machine_options die = { .isa = CMX_ISA_SCALAR, .threads = 1 };
 	const struct cmx_forward_options good = {
 		.ctx = CTX, .rows = 4, .seqs = 4, .pages = 8, .page_shift = 4,
 	};
@@ -443,7 +443,7 @@ TEST(tensors_that_do_not_fit)
 		"blk.0.attn_q_a.weight", "blk.2.ffn_up_exps.weight", "blk.3.ffn_gate_inp.weight",
 		"output_norm.weight", "blk.4.nextn.eh_proj.weight",
 	};
-	const struct cmx_die_options die = { .isa = CMX_ISA_SCALAR, .threads = 1 };
+	const struct cmx_machine_options die = { .isa = CMX_ISA_SCALAR, .threads = 1 };
 	struct engine e;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -479,7 +479,7 @@ static off_t find_u32(int fd, const char *key)
 
 TEST(metadata_that_does_not_fit_the_tensors)
 {
-	const struct cmx_die_options die = { .isa = CMX_ISA_SCALAR, .threads = 1 };
+	const struct cmx_machine_options die = { .isa = CMX_ISA_SCALAR, .threads = 1 };
 	int fd = make_model("v3tiny", TINYMOE_F32, false);
 	off_t at = find_u32(fd, "deepseek2.expert_feed_forward_length");
 	struct engine e;
@@ -494,7 +494,7 @@ TEST(metadata_that_does_not_fit_the_tensors)
 /* Refused with a text, or good enough to run a token on. */
 static int refused_or_runs(int fd)
 {
-	const struct cmx_die_options die = { .isa = CMX_ISA_SSE2, .threads = 1 };
+	const struct cmx_machine_options die = { .isa = CMX_ISA_SSE2, .threads = 1 };
 	const uint32_t id = 3;
 	struct engine e;
 	float *got = NULL;

@@ -53,7 +53,7 @@ static int make_model(const char *preset, enum tinymoe_type type, bool legacy)
 
 static int engine_open(struct engine *e, int fd, bool int8, bool time_only)
 {
-	const struct cmx_die_options die = { .isa = CMX_ISA_SSE2, .threads = 1,
+	const struct cmx_machine_options die = { .isa = CMX_ISA_SSE2, .threads = 1,
 					     .time_only = time_only };
 	const struct cmx_forward_options opt = {
 		.ctx = TOKENS, .rows = TOKENS, .seqs = 1, .pages = 1, .page_shift = 4,
@@ -67,7 +67,7 @@ static int engine_open(struct engine *e, int fd, bool int8, bool time_only)
 	if (!ret && int8)
 		cmx_source_quantise(src);
 	if (!ret)
-		ret = cmx_die_open(&die, &e->die, &err);
+		ret = host_die_open(&die, &e->die, &err);
 	if (!ret)
 		ret = cmx_model_load(src, e->die, &load, &e->model, &err);
 	if (!ret)
@@ -80,7 +80,7 @@ static void engine_close(struct engine *e)
 {
 	cmx_forward_free(&e->fwd);
 	cmx_model_free(&e->model);
-	cmx_die_close(e->die);
+	host_die_close(e->die);
 }
 
 static void make_ids(uint32_t ids[TOKENS])
@@ -366,13 +366,13 @@ TEST(time_only_sees_the_same_copies)
 {
 	const struct cmx_quantise_options opt = { 0 };
 	int fd = make_model("v3tiny", TINYMOE_F16, false), q = quantised(fd, &opt);
-	struct cmx_die_stats stats[3];
+	struct cmx_machine_stats stats[3];
 
 	for (int i = 0; i < 3; i++) {
 		struct engine e;
 
 		ASSERT_EQ(0, engine_open(&e, i == 2 ? q : fd, i < 2, i == 1));
-		ASSERT_EQ(0, cmx_die_stats(e.die, &stats[i], &err));
+		ASSERT_EQ(0, cmx_machine_stats(cmx_die_machine(e.die), &stats[i], &err));
 		EXPECT_LT(e.model.weight_bytes, 9000000u);
 		engine_close(&e);
 	}

@@ -202,18 +202,18 @@ static void patch(const struct hf_make *dir, const char *name, const char *behin
 
 static int load(struct cmx_source **src, const struct hf_make *dir, uint64_t run_bytes)
 {
-	const struct cmx_die_options opt = { .isa = CMX_ISA_SCALAR, .threads = 1 };
+	const struct cmx_machine_options opt = { .isa = CMX_ISA_SCALAR, .threads = 1 };
 	const struct cmx_load_options load = { .run_bytes = run_bytes };
 	struct cmx_model m = { 0 };
 	struct cmx_die *die = NULL;
 	int ret = cmx_source_open(dir->path, src, &err);
 
 	if (!ret)
-		ret = cmx_die_open(&opt, &die, &err);
+		ret = host_die_open(&opt, &die, &err);
 	if (!ret)
 		ret = cmx_model_load(*src, die, &load, &m, &err);
 	cmx_model_free(&m);
-	cmx_die_close(die);
+	host_die_close(die);
 	return ret;
 }
 

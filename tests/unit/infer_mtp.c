@@ -81,12 +81,12 @@ static int open_source(struct engine *e, const struct form *form)
 static int load_model(struct engine *e, bool mtp, uint64_t run_bytes)
 {
 	const struct cmx_load_options load = { .mtp = mtp, .run_bytes = run_bytes };
-	struct cmx_die_options die = { .isa = CMX_ISA_COUNT - 1, .threads = 1 };
+	struct cmx_machine_options die = { .isa = CMX_ISA_COUNT - 1, .threads = 1 };
 	int ret;
 
 	while (!cmx_npu_kernels(die.isa))
 		die.isa--;
-	ret = cmx_die_open(&die, &e->die, &err);
+	ret = host_die_open(&die, &e->die, &err);
 	return ret ? ret : cmx_model_load(e->src, e->die, &load, &e->model, &err);
 }
 
@@ -114,7 +114,7 @@ static void engine_close(struct engine *e)
 {
 	cmx_forward_free(&e->fwd);
 	cmx_model_free(&e->model);
-	cmx_die_close(e->die);
+	host_die_close(e->die);
 	cmx_source_close(e->src);
 	if (e->dir.path[0])
 		hf_make_remove(&e->dir);

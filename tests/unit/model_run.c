@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "host_die.h"
+
 #define PAGE_SHIFT 4u
 
 static int open_file(const struct model_form *form, struct cmx_source **src,
@@ -44,11 +46,11 @@ struct cmx_source *model_run_source(const struct model_form *form, struct hf_mak
 
 static int open_die(struct model_run *r)
 {
-	struct cmx_die_options opt = { .isa = CMX_ISA_COUNT - 1, .threads = 1 };
+	struct cmx_machine_options opt = { .isa = CMX_ISA_COUNT - 1, .threads = 1 };
 
 	while (!cmx_npu_kernels(opt.isa))
 		opt.isa--;
-	return cmx_die_open(&opt, &r->die, &r->err);
+	return host_die_open(&opt, &r->die, &r->err);
 }
 
 /* From the last one down: no page is where its positions would be without pages. */
@@ -97,7 +99,7 @@ void model_run_close(struct model_run *r)
 	free(r->pages);
 	cmx_forward_free(&r->fwd);
 	cmx_model_free(&r->model);
-	cmx_die_close(r->die);
+	host_die_close(r->die);
 	memset(r, 0, sizeof(*r));
 }
 

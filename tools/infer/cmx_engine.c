@@ -175,13 +175,9 @@ static int sequence_new(struct cmx_engine *e, const struct cmx_request *req,
 	return ret;
 }
 
-static int now(const struct cmx_engine *e, uint64_t *ps, struct cmx_infer_err *err)
+static uint64_t now(const struct cmx_engine *e)
 {
-	struct cmx_die_stats st;
-	int ret = cmx_die_stats(e->die, &st, err);
-
-	*ps = st.now_ps;
-	return ret;
+	return cmx_machine_now(cmx_die_machine(e->die));
 }
 
 int cmx_engine_submit(struct cmx_engine *e, const struct cmx_request *req,
@@ -190,12 +186,9 @@ int cmx_engine_submit(struct cmx_engine *e, const struct cmx_request *req,
 	struct cmx_sequence *s = NULL;
 	int ret = sequence_new(e, req, &s, err);
 
-	if (!ret)
-		ret = now(e, &s->submit_ps, err);
-	if (ret) {
-		cmx_sequence_free(s);
+	if (ret)
 		return ret;
-	}
+	s->submit_ps = now(e);
 	*out = s;
 	if (check_request(e, s, &s->err)) {
 		s->state = CMX_SEQUENCE_ENDED;
@@ -537,10 +530,9 @@ int cmx_engine_step(struct cmx_engine *e, struct cmx_infer_err *err)
 		ret = cmx_die_finish(e->die, err);
 	if (!ret)
 		ret = cmx_draft_take(e, err);
-	if (!ret)
-		ret = now(e, &ps, err);
 	if (ret)
 		return ret;
+	ps = now(e);
 	e->stats.steps++;
 	e->stats.rows += e->fwd.step.n_rows;
 	if (n > e->stats.most_seqs)

@@ -16,7 +16,7 @@ struct measurement {
 	struct cmx_infer_err err;
 	struct cmx_text_run run;
 	struct cmx_perplexity sum;
-	struct cmx_die_stats load, done;
+	struct cmx_machine_stats load, done;
 	uint64_t windows;
 	uint64_t shown;		/* tenths of the text */
 	uint32_t stride;
@@ -85,14 +85,14 @@ static int measure(struct measurement *m)
 	int ret = check_stride(m);
 
 	if (!ret)
-		ret = cmx_die_stats(r->die, &m->load, &m->err);
+		ret = cmx_machine_stats(r->machine, &m->load, &m->err);
 	m->done = m->load;
 	while (!ret && cmx_text_window(r->n_ids, r->fwd.opt.ctx, m->stride, m->windows, &w)) {
 		ret = cmx_text_run_window(r, &w, score, m);
 		if (ret)
 			break;
 		m->windows++;
-		ret = cmx_die_stats(r->die, &m->done, &m->err);
+		ret = cmx_machine_stats(r->machine, &m->done, &m->err);
 		progress(m);
 	}
 	if (m->on_line)

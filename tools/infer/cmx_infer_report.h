@@ -28,8 +28,8 @@ struct cmx_infer_report {
 	struct cmx_host_phase prefill;	/* the same phases; a batch is all decode */
 	struct cmx_host_phase decode;
 	uint64_t start_ps;		/* virtual time when the prompts were handed over */
-	struct cmx_die_stats load;	/* after loading */
-	struct cmx_die_stats done;
+	struct cmx_machine_stats load;	/* after loading */
+	struct cmx_machine_stats done;
 };
 
 /* A run of one job. */

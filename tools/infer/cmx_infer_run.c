@@ -29,6 +29,7 @@ struct session {
 	struct cmx_tokenizer tok;
 	struct cmx_recording replay;
 	struct cmx_jobs jobs;
+	struct cmx_machine *machine;
 	struct cmx_die *die;
 	struct cmx_model model;
 	struct cmx_engine_options shape;
@@ -208,16 +209,16 @@ static int open_inputs(struct session *s)
 
 static int open_die(struct session *s)
 {
-	struct cmx_die_options o = {
-		.entity = s->opt.die, .threads = s->opt.threads, .time_only = s->opt.time_only,
-		.trace = s->opt.trace,
+	struct cmx_machine_options o = {
+		.threads = s->opt.threads, .time_only = s->opt.time_only, .trace = s->opt.trace,
 	};
 	int ret = cmx_isa_choose(&o.isa, &s->report.isa_why, &s->err);
 
 	if (ret)
 		return ret;
 	s->report.isa = cmx_isa_name(o.isa);
-	return cmx_die_open(&o, &s->die, &s->err);
+	ret = cmx_machine_open(&o, &s->machine, &s->err);
+	return ret ? ret : cmx_die_open(s->machine, s->opt.die, &s->die, &s->err);
 }
 
 static int load_model(struct session *s)
@@ -270,9 +271,9 @@ static int load(struct session *s)
 	if (!ret)
 		ret = cmx_engine_init(&s->engine, &s->model, s->die, &s->shape, &s->err);
 	if (!ret)
-		ret = cmx_die_finish(s->die, &s->err);
+		ret = cmx_machine_finish(s->machine, &s->err);
 	if (!ret)
-		ret = cmx_die_stats(s->die, &s->report.load, &s->err);
+		ret = cmx_machine_stats(s->machine, &s->report.load, &s->err);
 	s->report.load_s = host_now() - start;
 	return ret;
 }
@@ -460,7 +461,7 @@ static int generate(struct session *s)
 static int finish_report(struct session *s)
 {
 	struct cmx_infer_report *r = &s->report;
-	int ret = cmx_die_stats(s->die, &r->done, &s->err);
+	int ret = cmx_machine_stats(s->machine, &r->done, &s->err);
 
 	r->opt = &s->opt;
 	r->cfg = &s->model.cfg;
@@ -573,7 +574,7 @@ static void session_close(struct session *s)
 	cmx_infer_outputs_abort(&s->out);
 	cmx_engine_free(&s->engine);
 	cmx_model_free(&s->model);
-	cmx_die_close(s->die);
+	cmx_machine_close(s->machine);
 	cmx_jobs_free(&s->jobs);
 	cmx_recording_free(&s->replay);
 	cmx_tokenizer_free(&s->tok);

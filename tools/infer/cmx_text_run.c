@@ -90,13 +90,14 @@ static int choose_shape(struct cmx_text_run *r, struct cmx_forward_options *f)
 
 static int open_die(struct cmx_text_run *r)
 {
-	struct cmx_die_options o = { .entity = r->opt->die, .threads = r->opt->threads };
+	struct cmx_machine_options o = { .threads = r->opt->threads };
 	int ret = cmx_isa_choose(&o.isa, &r->isa_why, r->err);
 
 	if (ret)
 		return ret;
 	r->isa = cmx_isa_name(o.isa);
-	return cmx_die_open(&o, &r->die, r->err);
+	ret = cmx_machine_open(&o, &r->machine, r->err);
+	return ret ? ret : cmx_die_open(r->machine, r->opt->die, &r->die, r->err);
 }
 
 static int load_model(struct cmx_text_run *r, const struct cmx_forward_options *f)
@@ -137,7 +138,7 @@ void cmx_text_run_close(struct cmx_text_run *r)
 {
 	cmx_forward_free(&r->fwd);
 	cmx_model_free(&r->model);
-	cmx_die_close(r->die);
+	cmx_machine_close(r->machine);
 	cmx_tokenizer_free(&r->tok);
 	cmx_source_close(r->source);
 	free(r->pages);

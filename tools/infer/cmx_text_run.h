@@ -41,6 +41,7 @@ struct cmx_text_run {
 	const struct cmx_text_options *opt;
 	struct cmx_source *source;
 	struct cmx_tokenizer tok;
+	struct cmx_machine *machine;
 	struct cmx_die *die;
 	struct cmx_model model;
 	struct cmx_forward fwd;
