@@ -163,6 +163,37 @@ TEST(token_rows_are_rounded)
 	}
 }
 
+/* The norm kernel's rounded rows are what the quantise kernel makes of its rows. */
+TEST(norm_rounds_its_own_rows)
+{
+	static const uint32_t dims[] = { 1, 15, 16, 17, 64, 65, 333 };
+	static char rounded[1u << 16];
+
+	for (size_t i = 0; i < sizeof(dims) / sizeof(dims[0]); i++) {
+		struct cmx_k_norm a = {
+			.x = x, .w = res, .rounded = rounded, .dim = dims[i], .tokens = 7,
+			.x_stride = dims[i] + 3, .out_stride = dims[i], .eps = 1e-6f,
+		};
+
+		fill(x, 7 * (dims[i] + 3));
+		fill(res, dims[i]);
+		for (int isa = 0; isa < CMX_ISA_COUNT; isa++) {
+			if (!cmx_npu_kernels(isa))
+				continue;
+			memset(rounded, 0x55, sizeof(rounded));
+			a.rounded = rounded;
+			a.out = out;
+			run(isa, CMX_NPU_NORM, &a, 1 + (uint32_t)isa);
+			quantise(isa, out, token_rows, 7, dims[i]);
+			EXPECT_EQ(0, memcmp(rounded, token_rows, 7 * cmx_i8_row_bytes(dims[i])));
+			a.rounded = NULL;
+			a.out = want;
+			run(isa, CMX_NPU_NORM, &a, 3);
+			EXPECT_TRUE(same(want, out, 7 * dims[i]));
+		}
+	}
+}
+
 TEST(ties_go_to_even)
 {
 	const float row[] = { 127, 0.5f, 1.5f, 2.5f, -0.5f, -1.5f, -2.5f, -127 };

@@ -65,10 +65,8 @@ static void pass_query(struct cmx_pass *p)
 		const float *q_a;
 
 		cmx_pass_matmul(p, &p->y->q_a, c->q_lora, c->hidden, p->in, NULL, f->q_a, "q_a");
-		cmx_pass_norm(p, f->q_a, NULL, &p->y->q_a_norm, f->q_a, c->q_lora, p->n,
-			      "q_a norm");
-		q_a = cmx_pass_input(p, &p->y->q_b, f->q_a, c->q_lora, p->n, f->mid_i8,
-				     "quantise q_a");
+		q_a = cmx_pass_norm_for(p, f->q_a, &p->y->q_a_norm, f->q_a, c->q_lora,
+					&p->y->q_b, f->mid_i8, "q_a norm");
 		cmx_pass_matmul(p, &p->y->q_b, width, c->q_lora, q_a, NULL, f->q, "q_b");
 	} else {
 		cmx_pass_matmul(p, &p->y->q, width, c->hidden, p->in, NULL, f->q, "q");

@@ -393,12 +393,11 @@ void cmx_pass_layer(struct cmx_pass *p, uint32_t layer)
 
 	p->layer = layer;
 	p->y = y;
-	cmx_pass_norm(p, f->x, NULL, &y->attn_norm, f->h, hidden, p->n, "attn norm");
-	p->in = cmx_pass_input(p, &y->kv_a, f->h, hidden, p->n, f->in_i8, "quantise attn input");
+	p->in = cmx_pass_norm_for(p, f->x, &y->attn_norm, f->h, hidden, &y->kv_a, f->in_i8,
+				  "attn norm");
 	cmx_pass_attention(p);
-	cmx_pass_norm(p, f->x, NULL, &y->ffn_norm, f->h, hidden, p->n, "ffn norm");
-	p->in = cmx_pass_input(p, dense ? &y->gate : &y->exp_gate, f->h, hidden, p->n, f->in_i8,
-			       "quantise ffn input");
+	p->in = cmx_pass_norm_for(p, f->x, &y->ffn_norm, f->h, hidden,
+				  dense ? &y->gate : &y->exp_gate, f->in_i8, "ffn norm");
 	if (dense)
 		pass_dense(p);
 	else

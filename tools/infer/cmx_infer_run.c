@@ -25,6 +25,7 @@ struct session {
 	struct cmx_infer_err err;
 	int broken;		/* what went wrong where no error can be returned */
 	bool batch;
+	bool err_tty, out_tty;	/* asked once: a system call each token would show */
 	struct cmx_source *source;
 	struct cmx_tokenizer tok;
 	struct cmx_recording replay;
@@ -47,9 +48,10 @@ static double host_now(void)
 }
 
 /* Rewritten in place on a terminal, one line per phase elsewhere. */
-static void progress(const char *phase, const char *what, uint32_t done, uint32_t total)
+static void progress(const struct session *s, const char *phase, const char *what, uint32_t done,
+		     uint32_t total)
 {
-	if (isatty(STDERR_FILENO))
+	if (s->err_tty)
 		fprintf(stderr, "\r%s %u/%u %s%s", phase, done, total, what,
 			done == total ? "\n" : "");
 	else if (done == total)
@@ -405,11 +407,11 @@ static void show_progress(struct session *s, double start)
 		s->report.prefill = ticks_since(&s->ticks);
 	}
 	if (s->batch)
-		progress("batch", "requests", s->printed, s->jobs.n);
+		progress(s, "batch", "requests", s->printed, s->jobs.n);
 	else if (first)
-		progress("prompt", "tokens", seq->len, seq->run.n_prompt);
-	else if (isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO))
-		progress("output", output_unit(s, unit, sizeof(unit)), seq->run.n_output,
+		progress(s, "prompt", "tokens", seq->len, seq->run.n_prompt);
+	else if (s->err_tty && !s->out_tty)
+		progress(s, "output", output_unit(s, unit, sizeof(unit)), seq->run.n_output,
 			 s->opt.n);
 }
 
@@ -422,7 +424,7 @@ static int end_text(struct session *s)
 	cmx_detokenizer_end(&j->out);
 	if (!s->opt.json)
 		fputs("\n\n", stdout);
-	if (!isatty(STDERR_FILENO))
+	if (!s->err_tty)
 		fprintf(stderr, "output %u/%u %s\n", j->seq->run.n_output,
 			j->replay ? j->replay->n_output : j->n,
 			output_unit(s, unit, sizeof(unit)));
@@ -591,6 +593,8 @@ int cmx_infer_run(int argc, char **argv)
 		return 1;
 	}
 	cmx_stop_catch();
+	s->err_tty = isatty(STDERR_FILENO);
+	s->out_tty = isatty(STDOUT_FILENO);
 	ret = cmx_infer_options_parse(&s->opt, argc, argv, &s->err);
 	if (ret) {
 		fprintf(stderr, "cmx infer run: %s\n", s->err.text);

@@ -35,6 +35,20 @@ void cmx_pass_matmul(struct cmx_pass *p, const struct cmx_weight *w, uint32_t ro
 	cmx_pass_launch(p, CMX_NPU_MATMUL, &a, label, 0);
 }
 
+const float *cmx_pass_norm_for(struct cmx_pass *p, const float *x, const struct cmx_weight *norm,
+			       float *out, uint32_t dim, const struct cmx_weight *w, char *room,
+			       const char *label)
+{
+	const struct cmx_k_norm a = {
+		.x = x, .w = (const float *)norm->va, .out = out,
+		.rounded = w->type == CMX_TENSOR_I8 ? room : NULL, .dim = dim, .tokens = p->n,
+		.x_stride = dim, .out_stride = dim, .eps = p->f->m->cfg.eps,
+	};
+
+	cmx_pass_launch(p, CMX_NPU_NORM, &a, label, 0);
+	return a.rounded ? (const float *)a.rounded : out;
+}
+
 void cmx_pass_norm(struct cmx_pass *p, const float *x, const uint32_t *pick,
 		   const struct cmx_weight *w, float *out, uint32_t dim, uint32_t tokens,
 		   const char *label)

@@ -31,6 +31,13 @@ void cmx_pass_matmul(struct cmx_pass *p, const struct cmx_weight *w, uint32_t ro
 void cmx_pass_norm(struct cmx_pass *p, const float *x, const uint32_t *pick,
 		   const struct cmx_weight *w, float *out, uint32_t dim, uint32_t tokens,
 		   const char *label);
+/*
+ * Rows of @x normed to @out, all of the step, as the product with @w takes them: rounded to
+ * @room by the same launch if it is INT8, else @out itself.
+ */
+const float *cmx_pass_norm_for(struct cmx_pass *p, const float *x, const struct cmx_weight *norm,
+			       float *out, uint32_t dim, const struct cmx_weight *w, char *room,
+			       const char *label);
 /* f->x through layer @layer; the MTP block's is the one behind the main model's. */
 void cmx_pass_layer(struct cmx_pass *p, uint32_t layer);
 

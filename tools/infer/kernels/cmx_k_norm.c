@@ -30,8 +30,11 @@ void CMX_K(cmx_k_norm)(const void *args, uint32_t block, uint32_t nblocks)
 	cmx_block_share(a->tokens, block, nblocks, &lo, &hi);
 	for (uint64_t t = lo; t < hi; t++) {
 		uint64_t from = a->pick ? a->pick[t] : t;
+		float *out = a->out + t * a->out_stride;
 
-		norm_row(a->x + from * a->x_stride, a->w, a->out + t * a->out_stride, a->dim,
-			 a->eps);
+		norm_row(a->x + from * a->x_stride, a->w, out, a->dim, a->eps);
+		if (a->rounded)
+			CMX_K(cmx_round_row)(out, a->dim,
+					     a->rounded + t * cmx_i8_row_bytes(a->dim));
 	}
 }

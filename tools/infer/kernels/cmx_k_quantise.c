@@ -58,7 +58,7 @@ static inline void quantise16(const float *x, float inv, int8_t *out)
 }
 #endif
 
-static void quantise_row(const float *x, uint32_t k, char *row)
+void CMX_K(cmx_round_row)(const float *x, uint32_t k, char *row)
 {
 	uint32_t bits = max_bits(x, k), i = 0;
 	float max = cmx_float(bits), scale, inv;
@@ -93,5 +93,5 @@ void CMX_K(cmx_k_quantise)(const void *args, uint32_t block, uint32_t nblocks)
 
 	cmx_block_share(a->rows, block, nblocks, &lo, &hi);
 	for (uint64_t t = lo; t < hi; t++)
-		quantise_row(a->x + t * a->k, a->k, a->out + t * cmx_i8_row_bytes(a->k));
+		CMX_K(cmx_round_row)(a->x + t * a->k, a->k, a->out + t * cmx_i8_row_bytes(a->k));
 }

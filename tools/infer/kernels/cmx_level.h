@@ -51,4 +51,7 @@ void CMX_K(cmx_gemm)(const struct cmx_gemm *g, uint32_t panel, uint32_t np, uint
 void CMX_K(cmx_gemm_i8)(const struct cmx_gemm *g, uint32_t panel, uint32_t np, uint32_t t,
 			uint32_t nt, float *c);
 
+/* @k values to a token row of INT8 products. */
+void CMX_K(cmx_round_row)(const float *x, uint32_t k, char *row);
+
 #endif

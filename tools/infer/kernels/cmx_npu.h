@@ -67,11 +67,13 @@ struct cmx_k_norm {
 	const float *w;
 	const uint32_t *pick;	/* row t of out is made from row pick[t] of x; NULL: from row t */
 	float *out;
+	char *rounded;		/* may be NULL: rows of out as INT8 products take them, too */
 	uint32_t dim;
 	uint32_t tokens;
 	uint32_t x_stride;
 	uint32_t out_stride;
 	float eps;
+	uint32_t pad;
 };
 
 /* Token rows to eight bits, as INT8 products take them (cmx_i8.h). */

@@ -59,6 +59,13 @@ static void cost_vector(struct cmx_cost *c, uint64_t ops, uint64_t floats)
 	c->efficiency = CMX_EFF_VECTOR;
 }
 
+/* Rows that are at hand are rounded and written. */
+static void add_rounding(uint64_t rows, uint64_t k, struct cmx_cost *c)
+{
+	c->vector_ops += OPS_QUANTISE * rows * k;
+	c->mem_bytes += input_bytes(CMX_TENSOR_I8, rows, k);
+}
+
 static void cost_embed(const struct cmx_k_embed *a, struct cmx_cost *c)
 {
 	uint64_t n = (uint64_t)a->tokens * a->hidden;
@@ -160,14 +167,14 @@ static void cost_norm(const struct cmx_k_norm *a, struct cmx_cost *c)
 	uint64_t n = (uint64_t)a->tokens * a->dim;
 
 	cost_vector(c, OPS_NORM * n, 2 * n + a->dim);
+	if (a->rounded)
+		add_rounding(a->tokens, a->dim, c);
 }
 
 static void cost_quantise(const struct cmx_k_quantise *a, struct cmx_cost *c)
 {
-	uint64_t n = (uint64_t)a->rows * a->k;
-
-	cost_vector(c, OPS_QUANTISE * n, n);
-	c->mem_bytes += input_bytes(CMX_TENSOR_I8, a->rows, a->k);
+	cost_vector(c, 0, (uint64_t)a->rows * a->k);
+	add_rounding(a->rows, a->k, c);
 }
 
 static void cost_rope_table(const struct cmx_k_rope_table *a, struct cmx_cost *c)
