@@ -62,8 +62,6 @@ static int cmx_outcome_check(struct cmx_file *file, const struct drm_cmx_outcome
 	if (cost->efficiency >= CMX_EFF_CLASSES)
 		return cmx_refuse(file, -EINVAL, "efficiency", cost->efficiency,
 				  CMX_EFF_CLASSES - 1, "unknown class of efficiency");
-	if (cost->pad)
-		return cmx_refuse(file, -EINVAL, "pad", cost->pad, 0, "not zero");
 	if (item->status == CMX_OUTCOME_FAILED ? !item->code : !!item->code)
 		return cmx_refuse(file, -EINVAL, "code", item->code, 0,
 				  "a code belongs to a failed launch, and only there");

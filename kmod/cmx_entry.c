@@ -219,7 +219,7 @@ static u32 cmx_check_delay(const struct cmx_cmd *cmd)
 
 static bool cmx_cost_ok(const struct cmx_cost *cost)
 {
-	return !cost->pad && cost->op_class < CMX_OPS_CLASSES && cost->efficiency < CMX_EFF_CLASSES;
+	return cost->op_class < CMX_OPS_CLASSES && cost->efficiency < CMX_EFF_CLASSES;
 }
 
 static u32 cmx_check_launch(const struct cmx_cmd *cmd)

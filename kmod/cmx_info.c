@@ -12,7 +12,7 @@
 
 #define CMX_CAPS	(CMX_CAP_NO_DATA | CMX_CAP_PRIME | CMX_CAP_SHARED_TIMELINE |	\
 			 CMX_CAP_FREE_RUNNING | CMX_CAP_LAUNCH | CMX_CAP_RECORD | CMX_CAP_RQ |	\
-			 CMX_CAP_PLANES)
+			 CMX_CAP_PLANES | CMX_CAP_FIXED_COST)
 
 /* Any of the structures INFO returns. */
 union cmx_info {

@@ -185,7 +185,9 @@ int cmx_time_launch(const struct cmx_profile *profile, u32 cube, u32 vector,
 	u32 ops = array_index_nospec(cost->op_class, CMX_OPS_CLASSES);
 	u64 mem;
 
-	time->overhead = profile->launch_ps;
+	if (check_add_overflow(profile->launch_ps, (u64)cost->fixed_ns * CMX_PS_PER_NS,
+			       &time->overhead))
+		return -EOVERFLOW;
 	time->compute = max(cmx_time_cores(cost->cube_ops, profile->cube_rate[ops], cube,
 					   profile->cube_cores, profile->compute_permille[eff]),
 			    cmx_time_cores(cost->vector_ops, profile->vector_rate, vector,

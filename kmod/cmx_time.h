@@ -11,6 +11,7 @@ struct cmx_machine;
 struct cmx_routes;
 
 #define CMX_PS_PER_S	1000000000000ULL
+#define CMX_PS_PER_NS	1000ULL
 
 /** enum cmx_way - over what bytes go. */
 enum cmx_way {
@@ -84,7 +85,7 @@ u64 cmx_time_part(u64 rate, u64 num, u64 den);
 
 /** struct cmx_launch_time - what a launch takes when nothing else runs. */
 struct cmx_launch_time {
-	/** @overhead: before it does anything. */
+	/** @overhead: before it does anything, the fixed time with it. */
 	u64 overhead;
 	/** @compute: its operations. */
 	u64 compute;

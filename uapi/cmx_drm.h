@@ -41,10 +41,11 @@ extern "C" {
  * and a fence may not depend on those.  Synchronisation is 64-bit values in memory,
  * completion rings, poll() and events.
  *
- * History: 1.0 first version; 1.1 planes of a queue, CMX_OP_DELAY, CMX_CR_ENTITY_DOWN.
+ * History: 1.0 first version; 1.1 planes of a queue, CMX_OP_DELAY, CMX_CR_ENTITY_DOWN;
+ * 1.2 fixed_ns of a cost.
  */
 #define CMX_ABI_MAJOR		1
-#define CMX_ABI_MINOR		1
+#define CMX_ABI_MINOR		2
 #define CMX_RING_VERSION	1
 
 /** enum drm_cmx_ioctl_id - ioctl numbers, append only. */
@@ -146,6 +147,7 @@ struct drm_cmx_info {
 #define CMX_CAP_RQ		(1ULL << 6)	/* receive rings: SEND and WRITE_IMM */
 #define CMX_CAP_SEGMENT		(1ULL << 7)	/* exported segments and tokens */
 #define CMX_CAP_PLANES		(1ULL << 8)	/* queues that choose their planes */
+#define CMX_CAP_FIXED_COST	(1ULL << 9)	/* launches with a fixed time (fixed_ns) */
 
 /** struct drm_cmx_info_device - the machine. */
 struct drm_cmx_info_device {
@@ -845,7 +847,7 @@ enum cmx_efficiency {
 /**
  * struct cmx_cost - resources a launch uses.
  *
- * duration = launch overhead + max(cube_ops / (rate(op_class) * cores * efficiency),
+ * duration = launch overhead + fixed_ns + max(cube_ops / (rate(op_class) * cores * efficiency),
  * vector_ops / (rate * cores * efficiency), mem_bytes / (memory rate * efficiency)).
  */
 struct cmx_cost {
@@ -859,8 +861,11 @@ struct cmx_cost {
 	__u16 op_class;
 	/** @efficiency: enum cmx_efficiency. */
 	__u16 efficiency;
-	/** @pad: must be zero. */
-	__u32 pad;
+	/**
+	 * @fixed_ns: nanoseconds that no rate explains, before the rest: what is done for each
+	 * message, row or peer.  (1.1 had a field here that had to be zero.)
+	 */
+	__u32 fixed_ns;
 };
 
 #define CMX_LAUNCH_TIME_ONLY	(1U << 0)	/* not executed: @cost and @record_va are final */

@@ -7,6 +7,7 @@
 #include "cmx_queue_priv.h"
 
 #define PS_PER_S	1000000000000ull
+#define PS_PER_NS	1000
 
 /* A launch with room for all of its arguments: 4 slots. */
 struct launch_entry {
@@ -72,7 +73,7 @@ uint64_t cmx_launch_bound(const struct cmx_queue *q, const struct cmx_cost *cost
 {
 	const struct cmx_queue_priv *priv = cmx_queue_priv(q);
 	const struct drm_cmx_info_entity *entity = &priv->entity;
-	uint64_t cube = 0, vector, memory;
+	uint64_t fixed = (uint64_t)cost->fixed_ns * PS_PER_NS, cube = 0, vector, memory, most;
 
 	if (cost->op_class < CMX_OPS_CLASSES)
 		cube = time_at(cost->cube_ops, entity->cube_rate[cost->op_class],
@@ -80,7 +81,8 @@ uint64_t cmx_launch_bound(const struct cmx_queue *q, const struct cmx_cost *cost
 	vector = time_at(cost->vector_ops, entity->vector_rate, priv->vector_cores,
 			 entity->vector_cores);
 	memory = time_at(cost->mem_bytes, entity->mem_rate, 1, 1);
-	return larger(larger(cube, vector), memory);
+	most = larger(larger(cube, vector), memory);
+	return most > UINT64_MAX - fixed ? UINT64_MAX : most + fixed;
 }
 
 int cmx_queue_launch_kernel(struct cmx_queue *q, uint64_t kernel, uint32_t grid,

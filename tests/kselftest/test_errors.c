@@ -448,7 +448,6 @@ static const struct bad bads[] = {
 	BAD(LAUNCH, launch.launch_flags, 0x8001, LOC_OP),
 	BAD(LAUNCH, launch.cost.op_class, CMX_OPS_CLASSES, LOC_OP),
 	BAD(LAUNCH, launch.cost.efficiency, CMX_EFF_CLASSES, LOC_OP),
-	BAD(LAUNCH, launch.cost.pad, 1, LOC_OP),
 	BAD(LAUNCH, launch.record_count, 1, LOC_OP | LOC_ACC),
 	BAD(LAUNCH, launch.record_count, ~0U, LOC_LEN | LOC_OP),
 	BAD(LAUNCH, launch.record_va, DST + 4, LOC_OP),

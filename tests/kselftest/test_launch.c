@@ -101,6 +101,54 @@ TEST_F(launch, duration)
 	EXPECT_GT(duration(self), last);
 }
 
+/* A fixed time is added to whatever the launch does, to the picosecond, as large as it can be. */
+TEST_F(launch, fixed_time)
+{
+	static const __u64 ops[] = { 0, 1000000000 };
+	static const __u32 fixed[] = { 1, 2500, 1000000, ~0U };
+	unsigned int i, j, flags;
+	__u64 plain;
+
+	ASSERT_NE(0, self->world.device.caps & CMX_CAP_FIXED_COST);
+	for (i = 0; i < ABI_ARRAY_SIZE(ops); i++) {
+		for (flags = 0; flags <= CMX_LAUNCH_TIME_ONLY; flags += CMX_LAUNCH_TIME_ONLY) {
+			abi_entry_launch(&self->entry, 7, ops[i]);
+			self->entry.launch.launch_flags = flags;
+			self->entry.launch.cost.mem_bytes = 1 << 20;
+			plain = duration(self);
+			EXPECT_NE(0, plain);
+			for (j = 0; j < ABI_ARRAY_SIZE(fixed); j++) {
+				self->entry.launch.cost.fixed_ns = fixed[j];
+				EXPECT_EQ(plain + 1000ULL * fixed[j], duration(self));
+			}
+		}
+	}
+}
+
+static void takes_longer(struct abi_runner *runner, const struct drm_cmx_launch *launch,
+			 struct drm_cmx_outcome *outcome)
+{
+	(void)runner;
+	outcome->cost.fixed_ns = launch->cost.fixed_ns + 700;
+}
+
+/* Of an executed launch the outcome's counts, also against the promise. */
+TEST_F(launch, fixed_time_of_outcome)
+{
+	__u64 plain;
+
+	abi_entry_launch(&self->entry, 7, 1000);
+	plain = duration(self);
+	self->runner.execute = takes_longer;
+	self->entry.launch.cost.fixed_ns = 300;
+	EXPECT_EQ(plain + 1000000, duration(self));
+	self->entry.launch.min_ps = plain + 1000000;
+	EXPECT_EQ(plain + 1000000, duration(self));
+	self->entry.launch.min_ps++;
+	EXPECT_EQ(0, duration(self));
+	EXPECT_EQ(CMX_CR_KERNEL_ERR, self->cqe.status);
+}
+
 /* An outcome may cost more than declared, and that counts. */
 static void costs_more(struct abi_runner *runner, const struct drm_cmx_launch *launch,
 		       struct drm_cmx_outcome *outcome)

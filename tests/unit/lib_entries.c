@@ -155,6 +155,10 @@ TEST_F(entries, bounds)
 	cost.op_class = CMX_OPS_F32;
 	cost.mem_bytes = 0;
 	EXPECT_EQ(0, cmx_launch_bound(self->q, &cost));
+	cost.fixed_ns = 7;
+	EXPECT_EQ(7000, cmx_launch_bound(self->q, &cost));
+	cost.mem_bytes = 3000;
+	EXPECT_EQ(10000, cmx_launch_bound(self->q, &cost));
 	cost.mem_bytes = UINT64_MAX;
 	priv->entity.mem_rate = 1;
 	EXPECT_EQ(UINT64_MAX, cmx_launch_bound(self->q, &cost));
