@@ -13,7 +13,7 @@ CMXDRV_CPPFLAGS := -Ilibcmxdrv/include $(shell pkg-config --cflags libdrm 2>/dev
 	echo -I/usr/include/libdrm)
 CMXDRV_NL_CFLAGS := $(shell pkg-config --cflags libnl-genl-3.0 2>/dev/null || \
 	echo -I/usr/include/libnl3)
-CMXDRV_LIBS := -ldrm -lnl-genl-3 -lnl-3 -ljansson -ldl -lpthread
+CMXDRV_LIBS := -ldrm -lnl-genl-3 -lnl-3 -ljansson -ldl -lm -lpthread
 
 LIBCMXDRV_SO := $(B)/lib/libcmxdrv.so
 LIBCMXDRV_A := $(B)/lib/libcmxdrv.a

@@ -2,7 +2,7 @@
 #
 # Tests of the library against the module, for the test machines.
 TLIB_PROGS := $(patsubst tests/lib/test_%.c,%,$(sort $(wildcard tests/lib/test_*.c)))
-TLIB_BED := $(B)/obj/tests/lib/bed.o $(B)/obj/tests/lib/haul.o
+TLIB_BED := $(patsubst %,$(B)/obj/tests/lib/%.o,bed haul party)
 TLIB_OBJS := $(TLIB_PROGS:%=$(B)/obj/tests/lib/test_%.o)
 TLIB_BINS := $(TLIB_PROGS:%=$(B)/tests/lib/%)
 TLIB_EXAMPLE := $(B)/tests/lib/example
@@ -11,7 +11,7 @@ $(TLIB_OBJS) $(TLIB_BED): CPPFLAGS += $(CMXDRV_CPPFLAGS) -isystem $(HARNESS)
 $(TLIB_OBJS) $(TLIB_BED): | $(HARNESS)
 $(B)/obj/docs/example.o: CPPFLAGS += $(CMXDRV_CPPFLAGS)
 
-$(TLIB_BINS): private LDLIBS += -L$(B)/lib -lcmxdrv -lpthread
+$(TLIB_BINS): private LDLIBS += -L$(B)/lib -lcmxdrv -lm -lpthread
 $(TLIB_BINS): $(B)/tests/lib/%: $(B)/obj/tests/lib/test_%.o $(TLIB_BED) $(LIBCMXDRV_SO)
 	@$(call say,LD,$@)
 	@mkdir -p $(@D)

@@ -8,6 +8,7 @@
 #include <cmx/context.h>
 #include <cmx/cq.h>
 #include <cmx/device.h>
+#include <cmx/ep.h>
 #include <cmx/error.h>
 #include <cmx/fabric.h>
 #include <cmx/kernel.h>
