@@ -9,8 +9,8 @@ INFER_DIR := tools/infer
 INFER_SRCS := $(sort $(wildcard $(INFER_DIR)/*.c))
 INFER_OBJS := $(call objs,$(INFER_SRCS) $(INFER_DIR)/kernels/cmx_isa.c \
 	$(INFER_DIR)/kernels/cmx_f64math.c $(INFER_DIR)/kernels/cmx_kernel_clock.c \
-	$(INFER_DIR)/kernels/cmx_npu_cost.c $(INFER_DIR)/kernels/cmx_panel.c \
-	$(INFER_DIR)/kernels/cmx_i8.c)
+	$(INFER_DIR)/kernels/cmx_npu_cost.c $(INFER_DIR)/kernels/cmx_npu_grid.c \
+	$(INFER_DIR)/kernels/cmx_panel.c $(INFER_DIR)/kernels/cmx_i8.c)
 
 INFER_LEVEL_SRCS := $(sort $(wildcard $(INFER_DIR)/kernels/cmx_k_*.c)) \
 	$(INFER_DIR)/kernels/cmx_gemm.c $(INFER_DIR)/kernels/cmx_gemm_i8.c \

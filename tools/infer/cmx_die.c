@@ -6,10 +6,7 @@
 #include "cmx_machine_priv.h"
 #include "kernels/cmx_npu_cost.h"
 #include "kernels/cmx_npu_entry.h"
-
-/* One more block for this many operations, so that threads share what is worth it. */
-#define DIE_BLOCK_OPS	65536u
-#define DIE_MAX_BLOCKS	64u
+#include "kernels/cmx_npu_grid.h"
 
 /* A socket of the die's own node; its memory holds what the host hands over. */
 static int find_socket(struct cmx_die *die, struct cmx_infer_err *err)
@@ -228,17 +225,6 @@ static int reserve(struct cmx_die *die, const char *label, struct cmx_infer_err 
 	return ret;
 }
 
-/* From the least work the launch can be, so it is the same in both modes. */
-static uint32_t grid_of(enum cmx_npu_id id, const void *args, const struct cmx_cost *least)
-{
-	uint64_t blocks = 1 + (least->cube_ops + least->vector_ops) / DIE_BLOCK_OPS;
-	uint64_t units = cmx_npu_units(id, args);
-
-	if (blocks > units)
-		blocks = units;
-	return (uint32_t)(blocks < DIE_MAX_BLOCKS ? blocks : DIE_MAX_BLOCKS);
-}
-
 int cmx_die_launch(struct cmx_die *die, enum cmx_npu_id id, const void *args, const char *label,
 		   uint32_t n_active, struct cmx_infer_err *err)
 {
@@ -252,7 +238,7 @@ int cmx_die_launch(struct cmx_die *die, enum cmx_npu_id id, const void *args, co
 	if (ret)
 		return ret;
 	cmx_npu_cost(id, args, cmx_npu_min_active(id, args), &d.cost);
-	d.grid = grid_of(id, args, &d.cost);
+	d.grid = cmx_npu_grid(id, args, &d.cost, die->machine->opt.threads);
 	d.min_ps = cmx_launch_bound(die->queue, &d.cost);
 	if (die->machine->opt.time_only) {
 		d.launch_flags = CMX_LAUNCH_TIME_ONLY;

@@ -62,18 +62,26 @@ static void attend_heads(const struct cmx_k_mla *a, uint32_t token, uint32_t hea
 		attend_divide(&q[i], a->kv_lora);
 }
 
+/* Heads that a block has of one token go together: they share what is done with each key. */
 void CMX_K(cmx_k_mla)(const void *args, uint32_t block, uint32_t nblocks)
 {
 	const struct cmx_k_mla *a = args;
-	uint32_t tiles = (a->heads + CMX_HEAD_TILE - 1) / CMX_HEAD_TILE;
-	uint64_t lo, hi;
+	uint32_t groups = (a->heads + CMX_HEAD_GROUP - 1) / CMX_HEAD_GROUP;
+	uint64_t u, hi;
 
-	cmx_block_share((uint64_t)a->tokens * tiles, block, nblocks, &lo, &hi);
-	for (uint64_t u = lo; u < hi; u++) {
-		uint32_t head = (uint32_t)(u % tiles) * CMX_HEAD_TILE;
-		uint32_t left = a->heads - head;
+	cmx_block_share((uint64_t)a->tokens * groups, block, nblocks, &u, &hi);
+	while (u < hi) {
+		uint32_t group = (uint32_t)(u % groups), head = group * CMX_HEAD_GROUP;
+		uint32_t n = CMX_HEAD_TILE / CMX_HEAD_GROUP, heads;
 
-		attend_heads(a, (uint32_t)(u / tiles), head,
-			     left < CMX_HEAD_TILE ? left : CMX_HEAD_TILE);
+		if (n > groups - group)
+			n = groups - group;
+		if (n > hi - u)
+			n = (uint32_t)(hi - u);
+		heads = n * CMX_HEAD_GROUP;
+		if (heads > a->heads - head)
+			heads = a->heads - head;
+		attend_heads(a, (uint32_t)(u / groups), head, heads);
+		u += n;
 	}
 }

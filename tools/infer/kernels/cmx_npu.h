@@ -19,9 +19,11 @@
 #define CMX_ROW_TILE	16u
 /* Positions that the online softmax of attention takes at a time. */
 #define CMX_KEY_TILE	64u
-/* Tokens, or heads of one token, that share a pass over the keys in one unit of work. */
+/* Tokens, or heads of one token, that share a pass over the keys. */
 #define CMX_QUERY_TILE	48u
 #define CMX_HEAD_TILE	16u
+/* Heads of one token that make a unit of work; a block that has more takes them together. */
+#define CMX_HEAD_GROUP	4u
 
 /* One token of a step. */
 struct cmx_row {

@@ -348,7 +348,7 @@ static uint64_t attention_units(const struct cmx_k_attention *a)
 
 static uint64_t mla_units(const struct cmx_k_mla *a)
 {
-	return (uint64_t)a->tokens * ((a->heads + CMX_HEAD_TILE - 1) / CMX_HEAD_TILE);
+	return (uint64_t)a->tokens * ((a->heads + CMX_HEAD_GROUP - 1) / CMX_HEAD_GROUP);
 }
 
 uint64_t cmx_npu_units(enum cmx_npu_id id, const void *args)
