@@ -203,7 +203,7 @@ static void patch(const struct hf_make *dir, const char *name, const char *behin
 static int load(struct cmx_source **src, const struct hf_make *dir, uint64_t run_bytes)
 {
 	const struct cmx_machine_options opt = { .isa = CMX_ISA_SCALAR, .threads = 1 };
-	const struct cmx_load_options load = { .run_bytes = run_bytes };
+	const struct cmx_load_options load = { .buffer_bytes = run_bytes };
 	struct cmx_model m = { 0 };
 	struct cmx_die *die = NULL;
 	int ret = cmx_source_open(dir->path, src, &err);
@@ -349,7 +349,7 @@ TEST_F(folder, more_than_the_die_has)
 
 	host_die_room = 1u << 20;
 	EXPECT_EQ(-ENOSPC, load(&self->src, &self->dir, 5));
-	EXPECT_TRUE(explained(-ENOSPC, "for weights and 5 for cache and buffers",
+	EXPECT_TRUE(explained(-ENOSPC, "for weights, 0 for the KV cache and 5 for buffers",
 			      "the die has 1048576 free"));
 	need = strtoull(err.text + strcspn(err.text, "0123456789"), NULL, 10);
 	cmx_source_close(self->src);
@@ -366,7 +366,7 @@ TEST_F(folder, more_than_the_computer_has)
 {
 	host_die_room = UINT64_MAX;
 	EXPECT_EQ(-ENOSPC, load(&self->src, &self->dir, 1ull << 50));
-	EXPECT_TRUE(explained(-ENOSPC, "1125899906842624 for cache", "this computer has"));
+	EXPECT_TRUE(explained(-ENOSPC, "1125899906842624 for buffers", "this computer has"));
 }
 
 TEST(meminfo)

@@ -80,7 +80,7 @@ static int open_source(struct engine *e, const struct form *form)
 
 static int load_model(struct engine *e, bool mtp, uint64_t run_bytes)
 {
-	const struct cmx_load_options load = { .mtp = mtp, .run_bytes = run_bytes };
+	const struct cmx_load_options load = { .mtp = mtp, .buffer_bytes = run_bytes };
 	struct cmx_machine_options die = { .isa = CMX_ISA_COUNT - 1, .threads = 1 };
 	int ret;
 
@@ -415,7 +415,7 @@ TEST(memory_of_the_block)
 	host_die_room = with + 4;
 	ASSERT_EQ(0, open_source(&e, &shared));
 	EXPECT_EQ(-ENOSPC, load_model(&e, true, 5));
-	EXPECT_NE(NULL, strstr(err.text, "for weights and 5 for cache"));
+	EXPECT_NE(NULL, strstr(err.text, "0 for the KV cache and 5 for buffers"));
 	engine_close(&e);
 	e = (struct engine){ 0 };
 	ASSERT_EQ(0, open_source(&e, &shared));

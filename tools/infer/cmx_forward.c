@@ -28,7 +28,7 @@ static int alloc_buffers(struct cmx_forward *f, const struct buffer *b, size_t n
 		void *va = NULL;
 
 		if (b[i].place == CMX_PLACE_DIE)
-			f->die_bytes += b[i].count * 4;
+			*(b[i].va == &f->cache ? &f->cache_bytes : &f->die_bytes) += b[i].count * 4;
 		if (f->die && b[i].count)
 			ret = cmx_die_alloc(f->die, b[i].place, b[i].count * 4, b[i].what, &va,
 					    err);
@@ -215,14 +215,16 @@ static int alloc_all(struct cmx_forward *f, struct cmx_infer_err *err)
 	return ret ? ret : alloc_ffn(f, err);
 }
 
-uint64_t cmx_forward_bytes(const struct cmx_model_config *c, const struct cmx_forward_options *opt)
+void cmx_forward_bytes(const struct cmx_model_config *c, const struct cmx_forward_options *opt,
+		       uint64_t *cache, uint64_t *buffers)
 {
 	const struct cmx_model m = { .cfg = *c };
 	struct cmx_forward f = { .m = &m, .opt = *opt };
 
 	set_limits(&f);
 	alloc_all(&f, NULL);
-	return f.die_bytes;
+	*cache = f.cache_bytes;
+	*buffers = f.die_bytes;
 }
 
 static int launch_rope_table(struct cmx_forward *f, struct cmx_infer_err *err)

@@ -37,7 +37,8 @@ struct cmx_forward {
 	/* Called before each launch with its arguments; NULL: nobody looks. 0 or a failure. */
 	int (*observe)(void *arg, enum cmx_npu_id id, const void *args);
 	void *observe_arg;
-	uint64_t die_bytes;		/* of the buffers below */
+	uint64_t die_bytes;		/* of the buffers below, but for the cache */
+	uint64_t cache_bytes;
 	float scale;			/* of attention scores */
 	struct cmx_step step;		/* the last one */
 	char *step_host;		/* (host) its block */
@@ -76,8 +77,9 @@ struct cmx_forward {
 	float *prob;
 };
 
-/* The die's memory that the buffers will take. */
-uint64_t cmx_forward_bytes(const struct cmx_model_config *c, const struct cmx_forward_options *opt);
+/* The die's memory that the cache and the other buffers will take. */
+void cmx_forward_bytes(const struct cmx_model_config *c, const struct cmx_forward_options *opt,
+		       uint64_t *cache, uint64_t *buffers);
 /* Allocates the buffers and launches what is done once; cmx_forward_free() in any case. */
 int cmx_forward_init(struct cmx_forward *f, const struct cmx_model *m, struct cmx_die *die,
 		     const struct cmx_forward_options *opt, struct cmx_infer_err *err);

@@ -226,12 +226,13 @@ static int open_die(struct session *s)
 static int load_model(struct session *s)
 {
 	struct cmx_load_progress p = { .what = "load" };
-	const struct cmx_load_options opt = {
+	struct cmx_load_options opt = {
 		.mtp = s->shape.forward.mtp,
-		.run_bytes = cmx_forward_bytes(cmx_source_config(s->source), &s->shape.forward),
 		.progress = cmx_load_progress, .progress_ctx = &p,
 	};
 
+	cmx_forward_bytes(cmx_source_config(s->source), &s->shape.forward, &opt.cache_bytes,
+			  &opt.buffer_bytes);
 	return cmx_model_load(s->source, s->die, &opt, &s->model, &s->err);
 }
 

@@ -30,16 +30,16 @@ int cmx_load_available(const char *path, uint64_t *bytes, struct cmx_infer_err *
 	return 0;
 }
 
-static int too_large(uint64_t weights, uint64_t run, const char *whose, uint64_t has,
+static int too_large(const struct cmx_load_need *n, const char *whose, uint64_t has,
 		     struct cmx_infer_err *err)
 {
 	return cmx_infer_fail(err, -ENOSPC,
-			      "the model needs %" PRIu64 " bytes for weights and %" PRIu64
-			      " for cache and buffers, %s has %" PRIu64 " free", weights, run,
-			      whose, has);
+			      "the model needs %" PRIu64 " bytes for weights, %" PRIu64
+			      " for the KV cache and %" PRIu64 " for buffers, %s has %" PRIu64
+			      " free", n->weights, n->cache, n->buffers, whose, has);
 }
 
-int cmx_load_check_room(struct cmx_die *die, uint64_t weights, uint64_t run,
+int cmx_load_check_room(struct cmx_die *die, const struct cmx_load_need *n,
 			struct cmx_infer_err *err)
 {
 	uint64_t need, die_has = 0, host_has = 0, group_has;
@@ -47,17 +47,18 @@ int cmx_load_check_room(struct cmx_die *die, uint64_t weights, uint64_t run,
 
 	if (ret)
 		return ret;
-	if (__builtin_add_overflow(weights, run, &need))
+	if (__builtin_add_overflow(n->weights, n->cache, &need) ||
+	    __builtin_add_overflow(need, n->buffers, &need))
 		need = UINT64_MAX;
 	if (need > die_has)
-		return too_large(weights, run, "the die", die_has, err);
+		return too_large(n, "the die", die_has, err);
 	if (cmx_die_time_only(die))
 		return 0;
 	ret = cmx_load_available(MEMINFO, &host_has, err);
 	if (!ret && need > host_has)
-		ret = too_large(weights, run, "this computer", host_has, err);
+		ret = too_large(n, "this computer", host_has, err);
 	if (ret)
 		return ret;
 	group_has = cmx_memory_group_room(GROUPS, GROUP_ROOT);
-	return need > group_has ? too_large(weights, run, "the memory cgroup", group_has, err) : 0;
+	return need > group_has ? too_large(n, "the memory cgroup", group_has, err) : 0;
 }

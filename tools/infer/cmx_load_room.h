@@ -5,11 +5,18 @@
 
 #include "cmx_die.h"
 
+/* Bytes of the die's memory, by what they are for. */
+struct cmx_load_need {
+	uint64_t weights;
+	uint64_t cache;
+	uint64_t buffers;
+};
+
 /*
- * -ENOSPC with the numbers unless @weights and the @run bytes of cache and buffers fit into
- * the die's memory and, but for a time-only die, into this computer's and what its cgroups leave.
+ * -ENOSPC with the numbers unless all of it fits into the die's memory and, but for a
+ * time-only die, into this computer's and what its cgroups leave.
  */
-int cmx_load_check_room(struct cmx_die *die, uint64_t weights, uint64_t run,
+int cmx_load_check_room(struct cmx_die *die, const struct cmx_load_need *need,
 			struct cmx_infer_err *err);
 /* Bytes that programs can still get, as a file like /proc/meminfo says. */
 int cmx_load_available(const char *path, uint64_t *bytes, struct cmx_infer_err *err);

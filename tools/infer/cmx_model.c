@@ -347,15 +347,30 @@ static void pass_on(void *ctx, uint64_t done)
 	p->opt->progress(p->opt->progress_ctx, done, p->total);
 }
 
+/* Room on the die, and where in it each tensor is. */
+static int make_room(struct loader *l, struct cmx_die *die, char **base)
+{
+	void *va = NULL;
+	int ret = cmx_die_alloc(die, CMX_PLACE_DIE, l->bytes, "weights", &va, l->err);
+
+	*base = va;
+	for (uint64_t i = 0; i < l->n_place && !ret; i++) {
+		if (l->place[i].w)
+			l->place[i].w->va = *base + l->place[i].offset;
+	}
+	return ret;
+}
+
 static int load_bytes(struct loader *l, struct cmx_die *die, const struct cmx_load_options *opt)
 {
 	struct progress progress = { opt, l->stored };
 	struct cmx_upload up = { 0 };
-	void *base;
-	int ret = cmx_die_alloc(die, CMX_PLACE_DIE, l->bytes, "weights", &base, l->err);
+	char *base;
+	int ret = make_room(l, die, &base);
 
-	if (!ret)
-		ret = cmx_upload_init(&up, die, l->err);
+	if (ret || !cmx_source_has_bytes(l->src))
+		return ret;
+	ret = cmx_upload_init(&up, die, l->err);
 	if (opt->progress) {
 		up.progress = pass_on;
 		up.progress_ctx = &progress;
@@ -363,10 +378,8 @@ static int load_bytes(struct loader *l, struct cmx_die *die, const struct cmx_lo
 	for (uint64_t i = 0; i < l->n_place && !ret; i++) {
 		struct placement *p = &l->place[i];
 
-		if (p->w)
-			p->w->va = (char *)base + p->offset;
 		ret = cmx_upload_piece(&up, &p->piece, p->packed ? &p->layout : NULL,
-				       (char *)base + p->offset, l->err);
+				       base + p->offset, l->err);
 	}
 	if (!ret)
 		ret = cmx_die_finish(die, l->err);
@@ -403,13 +416,18 @@ int cmx_model_load(const struct cmx_source *src, struct cmx_die *die,
 		   struct cmx_infer_err *err)
 {
 	struct loader l = { .src = src, .c = &m->cfg, .err = err, .keep = true };
+	struct cmx_load_need need = { .cache = opt->cache_bytes, .buffers = opt->buffer_bytes };
 	int ret = start_model(m, src, opt->mtp, err);
 
+	if (!ret && !cmx_source_has_bytes(src) && !cmx_die_time_only(die))
+		ret = cmx_infer_fail(err, -EINVAL,
+				     "the model has shapes and no weights, which is for time only");
 	if (!ret)
 		ret = take_model(&l, m);
 	m->weight_bytes = l.bytes;
+	need.weights = l.bytes;
 	if (!ret)
-		ret = cmx_load_check_room(die, l.bytes, opt->run_bytes, err);
+		ret = cmx_load_check_room(die, &need, err);
 	if (!ret)
 		ret = load_bytes(&l, die, opt);
 	share_ends(m);

@@ -46,7 +46,9 @@ struct cmx_model {
 
 struct cmx_load_options {
 	bool mtp;		/* load the first MTP block too; the model must have one */
-	uint64_t run_bytes;	/* of the die's memory that the run needs besides the weights */
+	/* Of the die's memory that the run needs besides the weights. */
+	uint64_t cache_bytes;
+	uint64_t buffer_bytes;
 	/* Called with stored bytes read so far and in all; may be NULL. */
 	void (*progress)(void *ctx, uint64_t done, uint64_t total);
 	void *progress_ctx;

@@ -10,12 +10,14 @@
 
 #include "cmx_hf_config.h"
 #include "cmx_hf_folder.h"
+#include "cmx_model_preset.h"
 #include "cmx_site.h"
 #include "kernels/cmx_i8.h"
 
 struct cmx_source {
-	struct cmx_gguf *gguf;		/* one of the two */
+	struct cmx_gguf *gguf;		/* one of the two, or none: shapes only */
 	struct cmx_hf_folder *hf;
+	uint32_t type;			/* of a matrix, if there are only shapes */
 	struct cmx_hf_quant quant;
 	struct cmx_model_config cfg;
 	char *path;			/* "" if it came as a descriptor */
@@ -92,6 +94,44 @@ int cmx_source_open_fd(int fd, struct cmx_source **out, struct cmx_infer_err *er
 	return source_open(NULL, fd, out, err);
 }
 
+static int open_shape(struct cmx_source *s, struct cmx_infer_err *err)
+{
+	struct cmx_infer_err why = { .text = "" };
+	json_t *config = NULL;
+	int ret = cmx_model_preset_load(s->path, &config, err);
+
+	if (ret)
+		return ret;
+	ret = cmx_hf_config_read(config, &s->cfg, &s->quant, &why);
+	json_decref(config);
+	if (ret)
+		return cmx_infer_fail(err, ret, "%.120s: %s", s->path, why.text);
+	name_folder(s);
+	return 0;
+}
+
+int cmx_source_open_shape(const char *what, uint32_t type, struct cmx_source **out,
+			  struct cmx_infer_err *err)
+{
+	struct cmx_source *s = calloc(1, sizeof(*s));
+	int ret;
+
+	if (s)
+		s->path = strdup(what);
+	if (!s || !s->path) {
+		ret = cmx_infer_fail(err, -ENOMEM, "no memory for a model");
+	} else {
+		s->type = type == CMX_TENSOR_I8 ? CMX_TENSOR_BF16 : type;
+		ret = open_shape(s, err);
+		s->cfg.int8 = type == CMX_TENSOR_I8;
+	}
+	if (ret)
+		cmx_source_close(s);
+	else
+		*out = s;
+	return ret;
+}
+
 void cmx_source_close(struct cmx_source *s)
 {
 	if (!s)
@@ -105,6 +145,11 @@ void cmx_source_close(struct cmx_source *s)
 void cmx_source_quantise(struct cmx_source *s)
 {
 	s->cfg.int8 = true;
+}
+
+bool cmx_source_has_bytes(const struct cmx_source *s)
+{
+	return s->gguf || s->hf;
 }
 
 const struct cmx_gguf *cmx_source_gguf(const struct cmx_source *s)
@@ -126,6 +171,8 @@ const char *cmx_source_file(const struct cmx_source *s, size_t i)
 {
 	const char *slash = strrchr(s->path, '/');
 
+	if (!cmx_source_has_bytes(s))
+		return NULL;
 	if (s->hf)
 		return cmx_hf_folder_file(s->hf, i);
 	return i ? NULL : slash ? slash + 1 : s->path;
@@ -135,7 +182,7 @@ void cmx_source_drop(const struct cmx_source *s)
 {
 	if (s->hf)
 		cmx_hf_folder_drop(s->hf);
-	else
+	else if (s->gguf)
 		cmx_weight_file_drop(cmx_gguf_file(s->gguf), 0, cmx_gguf_file(s->gguf)->size);
 }
 
@@ -259,6 +306,33 @@ static int gguf_piece(const struct cmx_source *s, uint32_t block,
 		return 0;
 	make_i8(p, t->type, t->dims[0], t->dims[1], t->dims[2]);
 	return t->type == CMX_TENSOR_I8 ? add_row_scales(s, t, p, err) : 0;
+}
+
+/* A tensor that is nowhere stored, as it would be on the die. */
+static int shape_piece(const struct cmx_source *s, uint32_t block,
+		       const struct cmx_tensor_need *need, struct cmx_piece *p, uint32_t *type,
+		       struct cmx_infer_err *err)
+{
+	uint64_t matrices = need->dims[2];
+	char name[CMX_GGUF_MAX_NAME + 1];
+	bool i8 = false;
+	int ret;
+
+	gguf_name(block, need, name);
+	ret = becomes_i8(s, need, name, &i8, err);
+	if (ret)
+		return ret;
+	*type = need->vector ? CMX_TENSOR_F32 : s->type;
+	*p = (struct cmx_piece){
+		.size = cmx_tensor_bytes(*type, need->dims[0] * need->dims[1] * matrices),
+	};
+	p->die_size = p->size;
+	snprintf(p->name, sizeof(p->name), "%s", name);
+	if (!i8)
+		return 0;
+	make_i8(p, *type, need->dims[0], need->dims[1], matrices);
+	*type = CMX_TENSOR_I8;
+	return 0;
 }
 
 static void hf_name(uint32_t block, const struct cmx_tensor_need *need, uint32_t expert, char *out,
@@ -434,6 +508,9 @@ bool cmx_source_has(const struct cmx_source *s, uint32_t block, const struct cmx
 	struct cmx_hf_tensor t;
 	char name[128];
 
+	/* What an MTP block may share is shared. */
+	if (!cmx_source_has_bytes(s))
+		return false;
 	if (s->hf) {
 		hf_name(block, need, 0, name, sizeof(name));
 		return cmx_hf_folder_find(s->hf, name, &t);
@@ -452,6 +529,13 @@ int cmx_source_find(const struct cmx_source *s, uint32_t block, const struct cmx
 	*found = (struct cmx_tensor_found){ .n_pieces = 1 };
 	if (s->hf)
 		return find_hf(s, block, need, found, err);
+	if (!s->gguf) {
+		ret = shape_piece(s, block, need, &p, &found->type, err);
+		if (!ret)
+			snprintf(found->name, sizeof(found->name), "%s", p.name);
+		found->size = ret ? 0 : p.die_size;
+		return ret;
+	}
 	ret = gguf_piece(s, block, need, &t, &p, err);
 	if (ret)
 		return ret;
@@ -469,5 +553,7 @@ int cmx_source_piece(const struct cmx_source *s, uint32_t block, const struct cm
 
 	if (s->hf)
 		return hf_piece(s, block, need, i, piece, &type, err);
+	if (!s->gguf)
+		return shape_piece(s, block, need, piece, &type, err);
 	return gguf_piece(s, block, need, &t, piece, err);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where a model comes from: a GGUF file, or a folder as Hugging Face has them. */
+/*
+ * Where a model comes from: a GGUF file, a folder as Hugging Face has them, or for
+ * time-only runs nothing but its config.json.
+ */
 #ifndef CMX_MODEL_SOURCE_H
 #define CMX_MODEL_SOURCE_H
 
@@ -50,11 +53,19 @@ struct cmx_tensor_found {
 int cmx_source_open(const char *path, struct cmx_source **out, struct cmx_infer_err *err);
 /* Keeps a duplicate of @fd, a GGUF file. */
 int cmx_source_open_fd(int fd, struct cmx_source **out, struct cmx_infer_err *err);
+/*
+ * Shapes and types without bytes: @what is a preset's name, a config.json or a folder with
+ * one. Matrices are of @type: F32, BF16, or I8, which leaves some of them BF16.
+ */
+int cmx_source_open_shape(const char *what, uint32_t type, struct cmx_source **out,
+			  struct cmx_infer_err *err);
 void cmx_source_close(struct cmx_source *s);
 /* The projections become INT8 as they are loaded, unless they are already. */
 void cmx_source_quantise(struct cmx_source *s);
 
-/* NULL if it is a folder. */
+/* False: only for time-only dies. */
+bool cmx_source_has_bytes(const struct cmx_source *s);
+/* NULL if it is no GGUF file. */
 const struct cmx_gguf *cmx_source_gguf(const struct cmx_source *s);
 const char *cmx_source_path(const struct cmx_source *s);
 const struct cmx_model_config *cmx_source_config(const struct cmx_source *s);

@@ -103,11 +103,11 @@ static int open_die(struct cmx_text_run *r)
 static int load_model(struct cmx_text_run *r, const struct cmx_forward_options *f)
 {
 	struct cmx_load_progress p = { .what = "load" };
-	const struct cmx_load_options opt = {
-		.run_bytes = cmx_forward_bytes(cmx_source_config(r->source), f),
+	struct cmx_load_options opt = {
 		.progress = cmx_load_progress, .progress_ctx = &p,
 	};
 
+	cmx_forward_bytes(cmx_source_config(r->source), f, &opt.cache_bytes, &opt.buffer_bytes);
 	return cmx_model_load(r->source, r->die, &opt, &r->model, r->err);
 }
 
