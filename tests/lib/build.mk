@@ -2,7 +2,7 @@
 #
 # Tests of the library against the module, for the test machines.
 TLIB_PROGS := $(patsubst tests/lib/test_%.c,%,$(sort $(wildcard tests/lib/test_*.c)))
-TLIB_BED := $(patsubst %,$(B)/obj/tests/lib/%.o,bed haul party)
+TLIB_BED := $(patsubst %,$(B)/obj/tests/lib/%.o,bed group haul party)
 TLIB_OBJS := $(TLIB_PROGS:%=$(B)/obj/tests/lib/test_%.o)
 TLIB_BINS := $(TLIB_PROGS:%=$(B)/tests/lib/%)
 TLIB_EXAMPLE := $(B)/tests/lib/example

@@ -5,6 +5,7 @@
 #ifndef CMX_CMX_H
 #define CMX_CMX_H
 
+#include <cmx/ccl.h>
 #include <cmx/context.h>
 #include <cmx/cq.h>
 #include <cmx/device.h>
