@@ -55,6 +55,7 @@ void cmx_infer_usage(FILE *f)
 	      "      --logits FILE    f32 logits of every prompt position, [token][vocab]\n"
 	      "      --experts-out FILE  experts chosen, as JSON by layer and token\n"
 	      "      --trace FILE     Chrome trace in virtual time (opens in Perfetto)\n"
+	      "      --blocks FILE    what each block of each launch took on the host, as text\n"
 	      "      --record FILE    record what the gates and the sampling decided\n"
 	      "      --time-only --replay FILE  only the time of a recorded run: no weights, no\n"
 	      "                       arithmetic, the same virtual times\n"
@@ -118,9 +119,9 @@ static int check_time_only(const struct cmx_infer_options *o, struct cmx_infer_e
 		return cmx_infer_fail(err, -EINVAL, "--time-only and --replay go together");
 	if (!o->time_only)
 		return 0;
-	if (o->logits || o->record || o->experts)
+	if (o->logits || o->record || o->experts || o->blocks)
 		return cmx_infer_fail(err, -EINVAL,
-				      "a time-only run has no data for --logits, --record or --experts-out");
+				      "a time-only run has no data for --logits, --record, --experts-out or --blocks");
 	return 0;
 }
 
@@ -172,6 +173,7 @@ static int parse_options(struct cmx_infer_options *o, int argc, char **argv,
 		{ "record", .text = &o->record },
 		{ "replay", .text = &o->replay },
 		{ "experts-out", .text = &o->experts },
+		{ "blocks", .text = &o->blocks },
 		{ NULL, 'n', .u32 = &o->n, .max = CMX_MAX_TOKENS, .given = &o->has_n },
 		{ "threads", .u32 = &o->threads, .min = 1, .max = CMX_MAX_THREADS },
 		{ "chunk", .u32 = &o->chunk, .min = 1, .max = CMX_MAX_TOKENS,

@@ -31,6 +31,7 @@ struct cmx_infer_options {
 	const char *record;
 	const char *replay;
 	const char *experts;
+	const char *blocks;
 	uint32_t n;
 	uint32_t threads;
 	uint32_t chunk;

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define NUM_OUTPUTS	4
+#define NUM_OUTPUTS	5
 
 struct output {
 	const char *option;
@@ -19,6 +19,7 @@ static void list_outputs(struct cmx_infer_outputs *all, const struct cmx_infer_o
 	out[1] = (struct output){ "--record", o->record, &all->record };
 	out[2] = (struct output){ "--trace", o->trace, &all->trace };
 	out[3] = (struct output){ "--experts-out", o->experts, &all->experts };
+	out[4] = (struct output){ "--blocks", o->blocks, &all->blocks };
 }
 
 static int check_other(const struct output *o, const char *option, const char *path,
@@ -88,4 +89,5 @@ void cmx_infer_outputs_abort(struct cmx_infer_outputs *out)
 	cmx_output_abort(&out->trace);
 	cmx_output_abort(&out->record);
 	cmx_output_abort(&out->experts);
+	cmx_output_abort(&out->blocks);
 }

@@ -7,7 +7,7 @@
 #include "cmx_output_file.h"
 
 struct cmx_infer_outputs {
-	struct cmx_output_file logits, trace, record, experts;
+	struct cmx_output_file logits, trace, record, experts, blocks;
 };
 
 /* Before the long work, so that a bad path fails at once. None may replace another or an input. */

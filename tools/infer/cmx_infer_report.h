@@ -10,6 +10,7 @@
 
 /* Ticks of a phase, as kernels/cmx_kernel_clock.h counts them. */
 struct cmx_host_phase {
+	uint64_t start;
 	uint64_t ticks;
 	uint64_t kernel_ticks;		/* of them in kernels, summed over threads */
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmx_block_log.h"
 #include "cmx_checksum.h"
 #include "cmx_clock.h"
 #include "cmx_infer.h"
@@ -388,7 +389,7 @@ static struct cmx_host_phase ticks_now(void)
 static struct cmx_host_phase ticks_since(struct cmx_host_phase *from)
 {
 	const struct cmx_host_phase now = ticks_now(), since = {
-		.ticks = now.ticks - from->ticks,
+		.start = from->ticks, .ticks = now.ticks - from->ticks,
 		.kernel_ticks = now.kernel_ticks - from->kernel_ticks,
 	};
 
@@ -441,6 +442,8 @@ static int generate(struct session *s)
 	double start = host_now();
 	int ret = submit(s), more = 1;
 
+	if (!ret && s->out.blocks.f)
+		ret = cmx_block_log_start(&s->err);
 	s->ticks = ticks_now();
 
 	s->report.start_ps = s->report.load.now_ps;
@@ -521,6 +524,8 @@ static int write_outputs(struct session *s)
 	if (s->out.record.f)
 		ret = write_record(s);
 	write_trace(s);
+	if (!ret && s->out.blocks.f)
+		ret = cmx_block_log_write(&s->report, s->out.blocks.f, &s->err);
 	if (!ret && s->out.experts.f)
 		cmx_infer_write_experts(&s->jobs.job[0].seq->run, s->model.cfg.n_dense,
 					s->out.experts.f);
@@ -575,6 +580,7 @@ static int run(struct session *s)
 static void session_close(struct session *s)
 {
 	cmx_infer_outputs_abort(&s->out);
+	cmx_block_log_end();
 	cmx_engine_free(&s->engine);
 	cmx_model_free(&s->model);
 	cmx_machine_close(s->machine);

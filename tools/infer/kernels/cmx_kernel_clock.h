@@ -26,9 +26,25 @@ static inline uint64_t cmx_kernel_clock_now(void)
 #endif
 }
 
-/* A block ends that began at @start. Any thread. */
-void cmx_kernel_clock_add(uint64_t start);
+/* A block that was carried out. */
+struct cmx_kernel_block {
+	uint64_t start;		/* ticks */
+	uint64_t ticks;
+	uint32_t block;
+	uint32_t grid;
+	uint16_t kernel;	/* enum cmx_npu_id */
+	uint16_t thread;	/* 0 is the first one that carried out any */
+};
+
+/* A block of kernel @kernel ends that began at @start. Any thread. */
+void cmx_kernel_clock_block(uint32_t kernel, uint32_t block, uint32_t grid, uint64_t start);
 /* Ticks of all blocks so far, over all threads. */
 uint64_t cmx_kernel_clock_sum(void);
+
+/* Keeps every block from now on, up to @max of them. While no launch is on its way. -ENOMEM. */
+int cmx_kernel_clock_keep(uint64_t max);
+/* Those that were kept, in the order they ended; @n may be more than there was room for. */
+const struct cmx_kernel_block *cmx_kernel_clock_kept(uint64_t *n);
+void cmx_kernel_clock_forget(void);
 
 #endif

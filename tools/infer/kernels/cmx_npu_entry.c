@@ -9,7 +9,7 @@
 #include "cmx_stop.h"
 
 /* Once the program is to end nobody looks at results: give up. */
-#define RUN(base) \
+#define RUN(ID, base) \
 static int run_##base(struct cmx_launch_ctx *lc, const void *args, uint32_t block) \
 { \
 	uint64_t start = cmx_kernel_clock_now(); \
@@ -17,7 +17,7 @@ static int run_##base(struct cmx_launch_ctx *lc, const void *args, uint32_t bloc
 	if (cmx_stopped()) \
 		return -ECANCELED; \
 	CMX_K(cmx_k_##base)(args, block, cmx_launch_grid(lc)); \
-	cmx_kernel_clock_add(start); \
+	cmx_kernel_clock_block(CMX_NPU_##ID, block, cmx_launch_grid(lc), start); \
 	return 0; \
 }
 
@@ -31,23 +31,23 @@ static int post_##base(struct cmx_launch_ctx *lc, const void *args) \
 	return cmx_launch_set_cost(lc, &cost); \
 }
 
-RUN(embed)
-RUN(norm)
-RUN(quantise)
-RUN(matmul)
-RUN(glu)
-RUN(expert_glu)
-RUN(expert_down)
-RUN(rope_table)
-RUN(rope)
-RUN(kv_store)
-RUN(kv_gather)
-RUN(attention)
-RUN(mla)
-RUN(gate)
-RUN(plan)
-RUN(combine)
-RUN(sample)
+RUN(EMBED, embed)
+RUN(NORM, norm)
+RUN(QUANTISE, quantise)
+RUN(MATMUL, matmul)
+RUN(GLU, glu)
+RUN(EXPERT_GLU, expert_glu)
+RUN(EXPERT_DOWN, expert_down)
+RUN(ROPE_TABLE, rope_table)
+RUN(ROPE, rope)
+RUN(KV_STORE, kv_store)
+RUN(KV_GATHER, kv_gather)
+RUN(ATTENTION, attention)
+RUN(MLA, mla)
+RUN(GATE, gate)
+RUN(PLAN, plan)
+RUN(COMBINE, combine)
+RUN(SAMPLE, sample)
 POST(EXPERT_GLU, expert_glu)
 POST(EXPERT_DOWN, expert_down)
 
