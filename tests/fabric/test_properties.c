@@ -31,28 +31,6 @@ FIXTURE_TEARDOWN(properties)
 	world_close(&self->world);
 }
 
-/* Case @i of a test starts from numbers of its own, so that it can be tried alone. */
-#define FOR_EACH_CASE(i)						\
-	for (uint64_t i = world_setting("CMX_CASE", 0);			\
-	     i < self->cases && begin_case(&self->world, self->seed, i); i++)
-
-static bool begin_case(struct world *world, uint64_t seed, uint64_t number)
-{
-	world->random.state = seed * 1000003 + number;
-	return true;
-}
-
-/* What repeats it alone. */
-#define SHOW_CASE(i)								\
-	TH_LOG("CMX_SEED=%" PRIu64 " CMX_CASE=%" PRIu64 " CMX_CASES=%" PRIu64,	\
-	       self->seed, (i), (i) + 1)
-
-/* Of many cases some have it; a single one need not. */
-#define EXPECT_SOME(count) do {							\
-	if (!getenv("CMX_CASE"))						\
-		EXPECT_LT(0, count);						\
-} while (0)
-
 /* Bytes in are bytes out at every chip and at both ends; nobody is busy for longer than all. */
 TEST_F_TIMEOUT(properties, nothing_lost, LONG)
 {

@@ -35,27 +35,6 @@ FIXTURE_TEARDOWN(routes)
 	world_close(&self->world);
 }
 
-#define FOR_EACH_CASE(i)						\
-	for (uint64_t i = world_setting("CMX_CASE", 0);			\
-	     i < self->cases && begin_case(&self->world, self->seed, i); i++)
-
-static bool begin_case(struct world *world, uint64_t seed, uint64_t number)
-{
-	world->random.state = seed * 1000003 + number;
-	return true;
-}
-
-/* What repeats it alone. */
-#define SHOW_CASE(i)								\
-	TH_LOG("CMX_SEED=%" PRIu64 " CMX_CASE=%" PRIu64 " CMX_CASES=%" PRIu64,	\
-	       self->seed, (i), (i) + 1)
-
-/* Of many cases some have it; a single one need not. */
-#define EXPECT_SOME(count) do {							\
-	if (!getenv("CMX_CASE"))						\
-		EXPECT_LT(0, count);						\
-} while (0)
-
 /* The module's way is the one worked out from the links; rates to a byte per link. */
 static bool is_as_seen(const struct cmx_fabric_route *route, const struct view_route *seen)
 {

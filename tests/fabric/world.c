@@ -38,6 +38,11 @@ uint64_t world_setting(const char *name, uint64_t otherwise)
 	return text ? strtoull(text, NULL, 0) : otherwise;
 }
 
+void world_begin_case(struct world *world, uint64_t seed, uint64_t number)
+{
+	world->random.state = seed * 1000003 + number;
+}
+
 int world_failed(const char *what, int ret)
 {
 	printf("# %s: %s\n", what, cmx_last_error()->code == ret ? cmx_last_error()->text :

@@ -3,8 +3,10 @@
 #ifndef WORLD_H
 #define WORLD_H
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmx/cmx.h>
 
@@ -51,6 +53,25 @@ bool world_is_die(const struct world *world, uint32_t entity);
 uint32_t world_node(const struct world *world, uint32_t entity);
 /* The two dies of one NPU. */
 bool world_are_siblings(const struct world *world, uint32_t a, uint32_t b);
+
+/* Case @number of a test starts from numbers of its own, so that it can be tried alone. */
+void world_begin_case(struct world *world, uint64_t seed, uint64_t number);
+
+/* For a test whose fixture has a world, a seed and a number of cases. */
+#define FOR_EACH_CASE(i)							\
+	for (uint64_t i = world_setting("CMX_CASE", 0); i < self->cases &&	\
+	     (world_begin_case(&self->world, self->seed, i), true); i++)
+
+/* What repeats it alone. */
+#define SHOW_CASE(i)								\
+	TH_LOG("CMX_SEED=%" PRIu64 " CMX_CASE=%" PRIu64 " CMX_CASES=%" PRIu64,	\
+	       self->seed, (i), (i) + 1)
+
+/* Of many cases some have it; a single one need not. */
+#define EXPECT_SOME(count) do {							\
+	if (!getenv("CMX_CASE"))						\
+		EXPECT_LT(0, count);						\
+} while (0)
 
 /* Says where the library's call went wrong. */
 int world_failed(const char *what, int ret);
