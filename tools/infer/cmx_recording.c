@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,24 +16,14 @@
 #define RECORD_VERSION		4u
 #define RECORD_MAX_POSITIONS	(1u << 24)
 
-struct record_header {
+struct record_start {
 	char magic[8];
 	uint32_t version;
-	uint32_t n_moe;
-	uint32_t n_expert;
-	uint32_t n_used;
-	uint32_t vocab;
-	uint32_t n;
-	uint32_t chunk;
-	uint32_t max_batch;
-	uint32_t ctx;
-	uint32_t pages;
-	uint32_t page_shift;
-	uint32_t all_logits;
-	uint32_t absorb;
-	uint32_t no_reuse;
-	uint32_t mtp;
 };
+
+/* What the steps were made by stands in the file as it does in memory. */
+#define RECORD_SHAPE	offsetof(struct cmx_recording, seq)
+_Static_assert(RECORD_SHAPE == 14 * sizeof(uint32_t), "another shape is another version");
 
 struct record_sequence {
 	uint32_t n_prompt;
@@ -102,16 +93,12 @@ static int put_body(FILE *f, const struct cmx_decisions *d, uint32_t *crc)
 
 int cmx_recording_write(const struct cmx_recording *r, FILE *f, struct cmx_infer_err *err)
 {
-	const struct record_header h = {
-		.magic = RECORD_MAGIC, .version = RECORD_VERSION, .n_moe = r->n_moe,
-		.n_expert = r->n_expert, .n_used = r->n_used, .vocab = r->vocab, .n = r->n,
-		.chunk = r->chunk, .max_batch = r->max_batch, .ctx = r->ctx, .pages = r->pages,
-		.page_shift = r->page_shift, .all_logits = r->all_logits, .absorb = r->absorb,
-		.no_reuse = r->no_reuse, .mtp = r->mtp,
-	};
+	const struct record_start start = { .magic = RECORD_MAGIC, .version = RECORD_VERSION };
 	uint32_t crc = 0;
-	int ret = put(f, &h, sizeof(h), &crc);
+	int ret = put(f, &start, sizeof(start), &crc);
 
+	if (!ret)
+		ret = put(f, r, RECORD_SHAPE, &crc);
 	for (uint32_t i = 0; i < r->n && !ret; i++)
 		ret = put_sequence(f, r->seq[i], &crc);
 	for (uint32_t i = 0; i < r->n && !ret; i++)
@@ -160,10 +147,20 @@ static int check_sampling(const struct record_sequence *h, struct cmx_infer_err 
 	return 0;
 }
 
-static int check_header(const struct record_header *h, struct cmx_infer_err *err)
+static int check_start(const struct record_start *s, struct cmx_infer_err *err)
+{
+	const struct header_field version = {
+		"version", s->version, RECORD_VERSION, RECORD_VERSION
+	};
+
+	if (memcmp(s->magic, RECORD_MAGIC, sizeof(s->magic)))
+		return cmx_infer_fail(err, -EINVAL, "decisions: not a decisions file");
+	return check_fields(&version, 1, err);
+}
+
+static int check_shape(const struct cmx_recording *h, struct cmx_infer_err *err)
 {
 	const struct header_field fields[] = {
-		{ "version", h->version, RECORD_VERSION, RECORD_VERSION },
 		{ "MTP flag", h->mtp, 0, 1 },
 		{ "MoE layer count", h->n_moe, h->mtp, CMX_MAX_LAYERS + 1 },
 		{ "expert count", h->n_expert, h->n_moe ? 1 : 0, CMX_MAX_EXPERTS },
@@ -181,8 +178,6 @@ static int check_header(const struct record_header *h, struct cmx_infer_err *err
 		{ "no-reuse flag", h->no_reuse, 0, 1 },
 	};
 
-	if (memcmp(h->magic, RECORD_MAGIC, sizeof(h->magic)))
-		return cmx_infer_fail(err, -EINVAL, "decisions: not a decisions file");
 	return check_fields(fields, sizeof(fields) / sizeof(fields[0]), err);
 }
 
@@ -353,7 +348,7 @@ static uint64_t body_size(const struct cmx_decisions *d)
 
 static int read_sequences(struct cmx_recording *r, int fd, uint32_t *crc, struct cmx_infer_err *err)
 {
-	uint64_t size = sizeof(struct record_header) + sizeof(uint32_t) +
+	uint64_t size = sizeof(struct record_start) + RECORD_SHAPE + sizeof(uint32_t) +
 			(uint64_t)r->n * sizeof(struct record_sequence);
 	int ret = check_size(size, fd, true, err);
 
@@ -377,21 +372,21 @@ static int read_sequences(struct cmx_recording *r, int fd, uint32_t *crc, struct
 int cmx_recording_read(struct cmx_recording *r, int fd, struct cmx_infer_err *err)
 {
 	uint32_t crc = 0, want, unused = 0;
-	struct record_header h;
+	struct cmx_recording h = { 0 };
+	struct record_start start;
 	int ret;
 
-	*r = (struct cmx_recording){ 0 };
-	ret = get(fd, &h, sizeof(h), &crc, err);
+	*r = h;
+	ret = get(fd, &start, sizeof(start), &crc, err);
 	if (!ret)
-		ret = check_header(&h, err);
+		ret = check_start(&start, err);
+	if (!ret)
+		ret = get(fd, &h, RECORD_SHAPE, &crc, err);
+	if (!ret)
+		ret = check_shape(&h, err);
 	if (ret)
 		return ret;
-	*r = (struct cmx_recording){
-		.n_moe = h.n_moe, .n_expert = h.n_expert, .n_used = h.n_used, .vocab = h.vocab,
-		.n = h.n, .chunk = h.chunk, .max_batch = h.max_batch, .ctx = h.ctx,
-		.pages = h.pages, .page_shift = h.page_shift, .all_logits = h.all_logits,
-		.absorb = h.absorb, .no_reuse = h.no_reuse, .mtp = h.mtp,
-	};
+	*r = h;
 	ret = read_sequences(r, fd, &crc, err);
 	if (!ret)
 		ret = get(fd, &want, sizeof(want), &unused, err);

@@ -24,7 +24,7 @@
 
 #define CMX_MAX_SEQUENCES	(1u << 16)
 
-/* All sequences of a run, and what its steps were made by. */
+/* All sequences of a run, and before them what its steps were made by. */
 struct cmx_recording {
 	uint32_t n_moe;
 	uint32_t n_expert;
