@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmx_bf16.h"
 #include "cmx_ccl.h"
 
 /* -------------------------------------------------------------------------- sending */
@@ -90,26 +91,6 @@ static int send_post(struct cmx_launch_ctx *lc, const void *args)
 
 /* --------------------------------------------------------------------------- adding */
 
-static float from_bf16(uint16_t bits)
-{
-	uint32_t wide = (uint32_t)bits << 16;
-	float value;
-
-	memcpy(&value, &wide, sizeof(value));
-	return value;
-}
-
-/* To nearest, ties to even; what is no number stays none. */
-static uint16_t to_bf16(float value)
-{
-	uint32_t bits;
-
-	memcpy(&bits, &value, sizeof(bits));
-	if (value != value)
-		return (uint16_t)(bits >> 16 | 0x40);
-	return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
 /* Elements [@first, @first + @n) of @rank's vector. */
 static const void *vector_of(const struct cmx_ccl_sum *s, uint64_t rank, uint64_t first)
 {
@@ -140,10 +121,10 @@ static void add_bf16(const struct cmx_ccl_sum *s, uint64_t first, uint64_t n, fl
 		const uint16_t *x = vector_of(s, rank, first);
 
 		for (uint64_t i = 0; i < n; i++)
-			sum[i] = rank ? sum[i] + from_bf16(x[i]) : from_bf16(x[i]);
+			sum[i] = rank ? sum[i] + cmx_from_bf16(x[i]) : cmx_from_bf16(x[i]);
 	}
 	for (uint64_t i = 0; i < n; i++)
-		to[i] = to_bf16(sum[i]);
+		to[i] = cmx_to_bf16(sum[i]);
 }
 
 /* A block reads its elements of all ranks, then writes: the destination may be a source. */

@@ -5,34 +5,15 @@
 #include <math.h>
 #include <string.h>
 
+#include "cmx_bf16.h"
 #include "cmx_ep_priv.h"
 
 #define LARGEST_INT8	127
 
-/* To nearest, ties to even; a NaN stays one. */
-static uint16_t to_bf16(float value)
-{
-	uint32_t bits;
-
-	memcpy(&bits, &value, sizeof(bits));
-	if ((bits & 0x7fffffff) > 0x7f800000)
-		return (uint16_t)(bits >> 16 | 0x40);
-	return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-static float from_bf16(uint16_t bits)
-{
-	uint32_t wide = (uint32_t)bits << 16;
-	float value;
-
-	memcpy(&value, &wide, sizeof(value));
-	return value;
-}
-
 static void to_bf16_row(const float *x, uint32_t n, uint16_t *out)
 {
 	for (uint32_t i = 0; i < n; i++)
-		out[i] = to_bf16(x[i]);
+		out[i] = cmx_to_bf16(x[i]);
 }
 
 static void to_int8_row(const float *x, uint32_t n, int8_t *out)
@@ -72,6 +53,6 @@ void ep_result_pack(const struct cmx_ep *ep, const float *y, void *result)
 float ep_result_at(const struct cmx_ep *ep, const void *result, uint32_t i)
 {
 	if (ep->desc.combine_format == CMX_EP_BF16)
-		return from_bf16(((const uint16_t *)result)[i]);
+		return cmx_from_bf16(((const uint16_t *)result)[i]);
 	return ((const float *)result)[i];
 }
