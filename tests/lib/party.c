@@ -519,7 +519,9 @@ static uint32_t check_rows(const struct party *p, uint32_t round, uint32_t rank)
 		for (uint32_t s = 0; s < p->desc.ranks; s++) {
 			const struct party_round *from = &p->rounds[round][s];
 
-			for (uint32_t i = 0; i < from->tokens * p->desc.topk && !p->failed[s]; i++) {
+			uint32_t n = p->failed[s] ? 0 : from->tokens * p->desc.topk;
+
+			for (uint32_t i = 0; i < n; i++) {
 				if (place_at(p, round, s, i) != (int64_t)rank * local + e)
 					continue;
 				encode(p, drawn_row(p, from, i / p->desc.topk), want);

@@ -142,7 +142,8 @@ TEST_F(ep, data_and_time_only_take_the_same_time)
 		q->desc.path = i % 2;
 		q->desc.dispatch_format = i / 2;
 		p->desc = q->desc;
-		p->seed = q->seed = 900 + i;
+		q->seed = 900 + i;
+		p->seed = q->seed;
 		q->desc.flags |= CMX_EP_TIME_ONLY;
 		OK(party_open(q, NULL));
 		ASSERT_EQ(0, party_run(q, mixed, MIXED)) TH_LOG("%s", cmx_last_error()->text);
@@ -591,7 +592,8 @@ TEST_F(ep, sizes_and_their_limit)
 	desc.max_tokens = 20000;
 	desc.hidden = 60000;
 	EXPECT_EQ(-ENOSPC, cmx_ep_create(p->ctx, &desc, &ep));
-	EXPECT_TRUE(says("rank 0: buffers need", "entity 1 has")) TH_LOG("%s", cmx_last_error()->text);
+	EXPECT_TRUE(says("rank 0: buffers need", "entity 1 has"))
+		TH_LOG("%s", cmx_last_error()->text);
 	/* What a call needs fits rings of a usual size at the largest layout there is. */
 	EXPECT_LE(cmx_ep_slots(p->ep), 64);
 }

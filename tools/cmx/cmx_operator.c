@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What dispatch and combine have in common: ranks, launches, waits and the result.
+ * Dispatch and combine of all ranks at once, by cmx/ep.h, and the mean of their ends.
  */
 #include "cmx_operator.h"
 
@@ -11,130 +11,205 @@
 
 #include "cmx_clock.h"
 
-/* Entries of a rank beside its waits, in slots. */
-#define SLOTS_BESIDE	32
-
 const char *cmx_operator_name(enum cmx_operator_kind kind)
 {
 	return kind == CMX_OPERATOR_DISPATCH ? "dispatch" : "combine";
 }
 
-int cmx_operator_memory(struct cmx_operator *op, uint32_t rank, uint64_t size, bool flags,
-			struct cmx_mem **mem)
+/* The library's expert: pieces are numbered by rank. */
+static uint32_t first_expert(const struct cmx_operator *op, uint32_t rank)
 {
-	bool bytes = op->opt.data || flags;
+	const struct cmx_routing_options *o = &op->routing.opt;
 
-	return cmx_rig_memory(&op->rig, rank, size ? size : 8, bytes ? 0 : CMX_MEM_NO_DATA, mem);
+	return (uint32_t)((uint64_t)rank * o->experts / o->ep);
 }
 
-static int append_records(struct cmx_operator *op, uint32_t rank,
-			  const struct cmx_operator_step *step, uint64_t pace_ps,
-			  struct cmx_launch_desc *desc)
+int32_t cmx_operator_piece(const struct cmx_operator *op, const struct cmx_row *row)
 {
-	struct cmx_operator_rank *r = &op->ranks[rank];
-	struct cmx_record *records = cmx_mem_ptr(r->records);
-	size_t first = r->num_records;
+	return (int32_t)(row->rank * op->local + row->expert - first_expert(op, row->rank));
+}
 
-	if ((first + step->num_records) * sizeof(*records) > cmx_mem_size(r->records))
-		return cmx_rig_fail(&op->rig, -ENOSPC, "%s: more than %zu records of a rank",
-				    cmx_operator_name(op->kind),
-				    (size_t)cmx_mem_size(r->records) / sizeof(*records));
-	for (uint32_t i = 0; i < step->num_records; i++)
-		step->record(op, rank, i, pace_ps, &records[first + i]);
-	desc->record_va = cmx_va(records + first);
-	desc->record_count = step->num_records;
-	r->num_records += step->num_records;
+static int make_placement(struct cmx_operator *op, int32_t **placement)
+{
+	uint32_t pieces;
+
+	op->local = 1;
+	for (uint32_t i = 0; i < op->routing.first[op->routing.opt.ep]; i++) {
+		const struct cmx_row *row = &op->routing.inbox[i];
+		uint32_t place = row->expert - first_expert(op, row->rank);
+
+		if (place >= op->local)
+			op->local = place + 1;
+	}
+	pieces = op->routing.opt.ep * op->local;
+	*placement = malloc(pieces * sizeof(**placement));
+	if (!*placement)
+		return cmx_rig_fail(&op->rig, -ENOMEM, "no memory for the places of experts");
+	for (uint32_t i = 0; i < pieces; i++)
+		(*placement)[i] = (int32_t)i;
 	return 0;
 }
 
-int cmx_operator_launch(struct cmx_operator *op, uint32_t rank,
-			const struct cmx_operator_step *step, uint32_t flags)
+/* By piece, then source, then token: rows of a source lie by token already. */
+static void order_rank(struct cmx_operator *op, uint32_t rank)
 {
-	struct cmx_operator_rank *r = &op->ranks[rank];
-	struct cmx_operator_args args = {
-		.op = op, .rank = rank, .pace_ps = cmx_launch_bound(r->queue, &step->cost),
-	};
-	struct cmx_launch_desc desc = {
-		.cost = step->cost, .grid = 1,
-		.first_ps = step->num_records ? op->rig.launch_ps : UINT64_MAX,
-	};
-	int ret = 0;
+	uint32_t first = op->routing.first[rank], n = cmx_operator_received(op, rank);
+	uint32_t *order = op->order + first, at = 0;
 
-	if (op->opt.data) {
-		desc.kernel = op->kernels[step->kernel];
-		desc.grid = step->grid;
-		desc.args = &args;
-		desc.args_size = sizeof(args);
-		desc.min_ps = args.pace_ps;
-	} else {
-		desc.launch_flags = CMX_LAUNCH_TIME_ONLY;
-		if (step->num_records)
-			ret = append_records(op, rank, step, args.pace_ps, &desc);
+	for (uint32_t e = 0; e < op->local; e++) {
+		for (uint32_t i = 0; i < n; i++) {
+			const struct cmx_row *row = &op->routing.inbox[first + i];
+
+			if (row->expert - first_expert(op, rank) == e)
+				order[at++] = first + i;
+		}
 	}
-	if (ret)
-		return ret;
-	ret = cmx_queue_launch(r->queue, &desc, flags, rank);
-	return ret ? cmx_rig_lib_fail(&op->rig, ret, "launch") : 0;
 }
 
-int cmx_operator_wait(struct cmx_operator *op, uint32_t rank, uint32_t n, uint32_t cond,
-		      uint64_t value)
-{
-	struct cmx_operator_rank *r = &op->ranks[rank];
-	int ret = 0;
-
-	for (uint32_t i = 0; i < n && !ret; i++)
-		ret = cmx_queue_wait(r->queue, cmx_mem_va(r->flags) + 8ull * i, cond, value, 0,
-				     rank);
-	return ret ? cmx_rig_lib_fail(&op->rig, ret, "wait") : 0;
-}
-
-int cmx_operator_share(struct cmx_operator *op, uint32_t rank, uint64_t n,
-		       enum cmx_lib_constant ps)
-{
-	return cmx_rig_delay(&op->rig, op->ranks[rank].queue,
-			     n * cmx_operator_constant(op, ps) / op->cores, 0, rank);
-}
-
-static int make_queue(struct cmx_operator *op, uint32_t rank)
+static int make_ep(struct cmx_operator *op)
 {
 	const struct cmx_routing_options *o = &op->routing.opt;
-	uint32_t want = (o->ep > o->tokens ? o->ep : o->tokens) + SLOTS_BESIDE, slots = 64;
+	struct cmx_ep_desc desc = {
+		.ranks = o->ep, .topk = o->topk, .max_tokens = o->tokens,
+		.hidden = (uint32_t)cmx_operator_constant(op, CMX_LIB_HIDDEN),
+		.experts = o->ep * op->local, .local = op->local,
+		.dispatch_format = CMX_EP_INT8, .combine_format = CMX_EP_BF16,
+		.packet_bytes = (uint32_t)cmx_operator_constant(op, CMX_LIB_PACKET),
+		.flags = op->opt.data ? 0 : CMX_EP_TIME_ONLY,
+		.timeline = op->rig.timeline,
+		.costs = {
+			.row_ps = cmx_operator_constant(op, CMX_LIB_ROW_PS),
+			.count_ps = cmx_operator_constant(op, CMX_LIB_COUNT_PS),
+			.peer_ps = cmx_operator_constant(op, CMX_LIB_PEER_PS),
+		},
+	};
+	uint32_t *entities = malloc(o->ep * sizeof(*entities));
+	int32_t *placement = NULL;
+	int ret = make_placement(op, &placement);
 
-	while (slots < want)
-		slots *= 2;
-	return cmx_rig_queue(&op->rig, rank, CMX_QUEUE_STREAM, slots, 0, &op->ranks[rank].queue);
+	if (!ret && !entities)
+		ret = cmx_rig_fail(&op->rig, -ENOMEM, "no memory for %u ranks", o->ep);
+	for (uint32_t rank = 0; rank < o->ep && !ret; rank++) {
+		entities[rank] = rank;
+		if (cmx_operator_received(op, rank) > desc.max_rows)
+			desc.max_rows = cmx_operator_received(op, rank);
+	}
+	desc.experts = o->ep * op->local;
+	desc.local = op->local;
+	desc.entities = entities;
+	desc.placement = placement;
+	if (!ret && cmx_ep_create(op->rig.ctx, &desc, &op->ep))
+		ret = cmx_rig_lib_fail(&op->rig, cmx_last_error()->code, "buffers");
+	free(placement);
+	free(entities);
+	return ret;
+}
+
+/* What the gate of a rank chose, for time-only mode. */
+static int give_routing(struct cmx_operator *op, uint32_t rank, int32_t *ids)
+{
+	const struct cmx_routing_options *o = &op->routing.opt;
+	const struct cmx_row *rows = op->routing.rows + (size_t)rank * o->tokens * o->topk;
+	int ret;
+
+	for (uint32_t i = 0; i < o->tokens * o->topk; i++)
+		ids[i] = cmx_operator_piece(op, &rows[i]);
+	ret = cmx_ep_set_routing(op->ep, rank, ids, o->tokens);
+	return ret ? cmx_rig_lib_fail(&op->rig, ret, "routing") : 0;
+}
+
+static int give_routings(struct cmx_operator *op)
+{
+	const struct cmx_routing_options *o = &op->routing.opt;
+	int32_t *ids = malloc((size_t)o->tokens * o->topk * sizeof(*ids));
+	int ret = ids ? 0 : cmx_rig_fail(&op->rig, -ENOMEM, "no memory for choices");
+
+	for (uint32_t rank = 0; rank < o->ep && !ret; rank++)
+		ret = give_routing(op, rank, ids);
+	free(ids);
+	return ret;
 }
 
 static int make_rank(struct cmx_operator *op, uint32_t rank)
 {
-	const struct cmx_routing_options *o = &op->routing.opt;
-	uint64_t words = (o->ep > o->tokens ? o->ep : o->tokens) + 1;
-	int ret = make_queue(op, rank);
+	uint32_t slots = 64;
+	int ret;
 
-	if (!ret)
-		ret = cmx_operator_memory(op, rank, words * 8, true, &op->ranks[rank].flags);
-	if (!ret)
-		ret = op->kind == CMX_OPERATOR_DISPATCH ? cmx_dispatch_memory(op, rank) :
-							  cmx_combine_memory(op, rank);
+	while (slots < 2 * cmx_ep_slots(op->ep))
+		slots *= 2;
+	ret = cmx_rig_queue(&op->rig, rank, CMX_QUEUE_STREAM, slots, 0, &op->ranks[rank].queue);
 	if (!ret && op->opt.data)
-		cmx_operator_data_fill(op, rank);
+		ret = cmx_operator_data_make(op, rank);
 	return ret;
 }
 
-/* Programs name the flags of all ranks, so these come first. */
 static int make_ranks(struct cmx_operator *op)
 {
 	uint32_t ep = op->routing.opt.ep;
-	int ret = 0;
+	int ret = make_ep(op);
 
-	if (op->kind == CMX_OPERATOR_COMBINE)
-		ret = cmx_combine_order(op);
+	op->order = calloc(op->routing.first[ep] + 1ul, sizeof(*op->order));
+	if (!ret && !op->order)
+		ret = cmx_rig_fail(&op->rig, -ENOMEM, "no memory for the order of %u rows",
+				   op->routing.first[ep]);
+	for (uint32_t rank = 0; rank < ep && !ret; rank++)
+		order_rank(op, rank);
 	for (uint32_t rank = 0; rank < ep && !ret; rank++)
 		ret = make_rank(op, rank);
+	if (!ret && !op->opt.data)
+		ret = give_routings(op);
+	return ret;
+}
+
+static int append_dispatch(struct cmx_operator *op, uint32_t rank)
+{
+	struct cmx_operator_rank *r = &op->ranks[rank];
+	const struct cmx_ep_dispatch dispatch = {
+		.x_va = cmx_va(r->x), .ids_va = cmx_va(r->ids),
+		.x_stride = (uint32_t)cmx_operator_constant(op, CMX_LIB_HIDDEN) * 4,
+		.tokens = op->routing.opt.tokens,
+	};
+	int ret = cmx_ep_dispatch_post(op->ep, rank, r->queue, &dispatch, 0, rank);
+
+	if (!ret)
+		ret = cmx_ep_dispatch_wait(op->ep, rank, r->queue, &r->received,
+					   CMX_ENTRY_COMPLETE, rank);
+	return ret ? cmx_rig_lib_fail(&op->rig, ret, "dispatch") : 0;
+}
+
+static int append_combine(struct cmx_operator *op, uint32_t rank)
+{
+	struct cmx_operator_rank *r = &op->ranks[rank];
+	uint32_t stride = (uint32_t)cmx_operator_constant(op, CMX_LIB_HIDDEN) * 4;
+	/* The shared expert gave the token itself. */
+	const struct cmx_ep_sum sum = {
+		.weights_va = cmx_va(r->weights), .shared_va = cmx_va(r->x),
+		.out_va = cmx_va(r->out), .stride = stride,
+	};
+	int ret;
+
+	if (op->opt.data)
+		cmx_operator_data_experts(op, rank);
+	ret = cmx_ep_combine_post(op->ep, rank, r->queue, cmx_va(r->y), stride, 0, rank);
+	if (!ret)
+		ret = cmx_ep_combine_wait(op->ep, rank, r->queue, &sum, NULL, CMX_ENTRY_COMPLETE,
+					  rank);
+	return ret ? cmx_rig_lib_fail(&op->rig, ret, "combine") : 0;
+}
+
+/* All ranks at once; from when on is what an end of theirs is counted from. */
+static int measure(struct cmx_operator *op, int (*append)(struct cmx_operator *, uint32_t))
+{
+	uint64_t start = cmx_timeline_now(op->rig.timeline);
+	uint32_t ep = op->routing.opt.ep;
+	int ret = 0;
+
 	for (uint32_t rank = 0; rank < ep && !ret; rank++)
-		ret = op->kind == CMX_OPERATOR_DISPATCH ? cmx_dispatch_program(op, rank) :
-							  cmx_combine_program(op, rank);
+		ret = append(op, rank);
+	if (!ret)
+		ret = cmx_rig_finish(&op->rig, ep, op->ends, ep);
+	for (uint32_t rank = 0; rank < ep; rank++)
+		op->ends[rank] -= start;
 	return ret;
 }
 
@@ -175,7 +250,6 @@ static int check_options(struct cmx_operator *op, struct cmx_ctx *ctx)
 	if (!o->topk || o->topk > 32 || o->topk > o->experts)
 		return cmx_rig_fail(&op->rig, -EINVAL, "--topk is %u, not 1 to %u", o->topk,
 				    o->experts < 32 ? o->experts : 32);
-	op->dies_per_npu = device->num_dies / device->num_npus;
 	/* The busiest rank of a combine has the mean or more, which the routing will tell. */
 	return check_records(op, ctx, (uint64_t)o->tokens * o->topk * records_per_row(op));
 }
@@ -192,9 +266,21 @@ static int check_busiest(struct cmx_operator *op, struct cmx_ctx *ctx)
 		check_records(op, ctx, rows * records_per_row(op)) : 0;
 }
 
+/* The library's formats: INT8 there, BF16 back. */
+static int check_formats(struct cmx_operator *op)
+{
+	uint64_t hidden = cmx_operator_constant(op, CMX_LIB_HIDDEN);
+
+	if (cmx_operator_constant(op, CMX_LIB_RESULT) == 2 * hidden)
+		return 0;
+	return cmx_rig_fail(&op->rig, -EINVAL,
+			    "result_bytes is %llu, not 2 for each of %llu elements",
+			    (unsigned long long)cmx_operator_constant(op, CMX_LIB_RESULT),
+			    (unsigned long long)hidden);
+}
+
 static int setup(struct cmx_operator *op, struct cmx_ctx *ctx)
 {
-	struct drm_cmx_info_entity die;
 	int ret = cmx_libprofile_needs(op->profile, CMX_LIB_HIDDEN, CMX_LIB_FIT_TOPK,
 				       cmx_operator_name(op->kind));
 
@@ -203,10 +289,9 @@ static int setup(struct cmx_operator *op, struct cmx_ctx *ctx)
 	ret = check_options(op, ctx);
 	if (ret)
 		return ret;
-	ret = cmx_entity_info(ctx, 0, &die);
+	ret = check_formats(op);
 	if (ret)
-		return cmx_rig_lib_fail(&op->rig, ret, "die");
-	op->cores = die.vector_cores;
+		return ret;
 	ret = cmx_routing_make(&op->routing, &op->opt.routing);
 	if (ret)
 		return cmx_rig_fail(&op->rig, ret, "routing of %u tokens on %u ranks: %s",
@@ -219,7 +304,7 @@ static int setup(struct cmx_operator *op, struct cmx_ctx *ctx)
 	if (!op->ranks || !op->ends)
 		return cmx_rig_fail(&op->rig, -ENOMEM, "no memory for %u ranks",
 				    op->routing.opt.ep);
-	return op->opt.data ? cmx_operator_data_kernels(op) : 0;
+	return 0;
 }
 
 static bool extrapolates(const struct cmx_operator *op)
@@ -263,7 +348,9 @@ static int execute(struct cmx_operator *op, struct cmx_operator_result *result)
 	int ret = make_ranks(op);
 
 	if (!ret)
-		ret = cmx_rig_finish(&op->rig, ep, op->ends, ep);
+		ret = measure(op, append_dispatch);
+	if (!ret && op->kind == CMX_OPERATOR_COMBINE)
+		ret = measure(op, append_combine);
 	result->host_ns = cmx_clock_ns() - start;
 	for (uint32_t rank = 0; rank < ep && !ret && op->opt.data; rank++)
 		ret = cmx_operator_data_check(op, rank, &result->checked);
@@ -293,6 +380,7 @@ int cmx_operator_run(struct cmx_ctx *ctx, enum cmx_operator_kind kind,
 	if (!ret)
 		ret = execute(op, result);
 	memcpy(result->error, op->rig.error, sizeof(result->error));
+	cmx_ep_destroy(op->ep);
 	cmx_rig_close(&op->rig);
 	cmx_routing_free(&op->routing);
 	free(op->ranks);

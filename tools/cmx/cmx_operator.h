@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * MoE operators as command streams: a rank is a die with one stream queue.
+ * Dispatch and combine of the expert-parallel library, measured: a rank is a die with one
+ * stream queue.
  */
 #ifndef CMX_OPERATOR_H
 #define CMX_OPERATOR_H
@@ -45,13 +46,10 @@ const char *cmx_operator_name(enum cmx_operator_kind kind);
 
 struct cmx_operator_rank {
 	struct cmx_queue *queue;
-	struct cmx_mem *flags;		/* words others signal, then the fence's */
-	struct cmx_mem *records;	/* time only */
-	struct cmx_mem *outbox;		/* bytes it sends */
-	struct cmx_mem *inbox;		/* where others write */
-	struct cmx_mem *out;		/* result */
-	uint32_t num_records;		/* of those in @records */
-	int failed;			/* of an executed launch: what was wrong */
+	struct cmx_ep_received received;
+	/* Data mode: in one piece of memory. */
+	float *x, *out, *y, *weights;
+	int32_t *ids;
 };
 
 struct cmx_operator {
@@ -60,76 +58,34 @@ struct cmx_operator {
 	struct cmx_operator_options opt;
 	struct cmx_routing routing;
 	enum cmx_operator_kind kind;
+	struct cmx_ep *ep;
 	struct cmx_operator_rank *ranks;
-	uint32_t cores;			/* vector cores of a die */
-	uint32_t dies_per_npu;
-	uint64_t kernels[8];		/* enum cmx_operator_kernel */
-	uint32_t *order;		/* combine: places in the inbox, as they are sent */
+	uint32_t local;			/* pieces of experts that a rank has, at most */
+	uint32_t *order;		/* rows of routing.inbox as a rank receives them */
 	uint64_t *ends;
 };
 
-enum cmx_operator_kernel {
-	CMX_KERNEL_DISPATCH_SEND,
-	CMX_KERNEL_DISPATCH_FLAG,
-	CMX_KERNEL_DISPATCH_COLLECT,
-	CMX_KERNEL_COMBINE_SEND,
-	CMX_KERNEL_COMBINE_REDUCE,
-	CMX_OPERATOR_KERNELS,
-};
+/*
+ * The piece of @row's expert that its rank has, as the library's expert: which replica a row
+ * goes to is the routing's business.
+ */
+int32_t cmx_operator_piece(const struct cmx_operator *op, const struct cmx_row *row);
 
-/* Argument bytes of every executed kernel. */
-struct cmx_operator_args {
-	struct cmx_operator *op;
-	uint64_t rank;
-	uint64_t pace_ps;
-};
-
-/* Record @i of a launch on @rank whose work takes @pace_ps after its overhead. */
-typedef void (*cmx_operator_record_fn)(const struct cmx_operator *op, uint32_t rank, uint32_t i,
-				       uint64_t pace_ps, struct cmx_record *record);
-
-/* A launch: its cost, and the records it leaves. */
-struct cmx_operator_step {
-	enum cmx_operator_kernel kernel;
-	uint32_t grid;			/* blocks when executed */
-	struct cmx_cost cost;
-	uint32_t num_records;
-	cmx_operator_record_fn record;
-};
-
-int cmx_operator_launch(struct cmx_operator *op, uint32_t rank,
-			const struct cmx_operator_step *step, uint32_t flags);
-/* Hold the rank's queue until words 0 to n - 1 of its flags compare with @value. */
-int cmx_operator_wait(struct cmx_operator *op, uint32_t rank, uint32_t n, uint32_t cond,
-		      uint64_t value);
-/* Time of @ps for each of @n items that the die's cores share. */
-int cmx_operator_share(struct cmx_operator *op, uint32_t rank, uint64_t n,
-		       enum cmx_lib_constant ps);
-int cmx_operator_memory(struct cmx_operator *op, uint32_t rank, uint64_t size, bool flags,
-			struct cmx_mem **mem);
-
-/* Memory of one rank, and what its queue does. */
-int cmx_dispatch_memory(struct cmx_operator *op, uint32_t rank);
-int cmx_dispatch_program(struct cmx_operator *op, uint32_t rank);
-void cmx_dispatch_row_record(const struct cmx_operator *op, uint32_t rank, uint32_t i,
-			     uint64_t pace_ps, struct cmx_record *record);
-void cmx_dispatch_flag_record(const struct cmx_operator *op, uint32_t rank, uint32_t i,
-			      uint64_t pace_ps, struct cmx_record *record);
-/* The order in which ranks send; before the programs. */
-int cmx_combine_order(struct cmx_operator *op);
-int cmx_combine_memory(struct cmx_operator *op, uint32_t rank);
-int cmx_combine_program(struct cmx_operator *op, uint32_t rank);
-void cmx_combine_record(const struct cmx_operator *op, uint32_t rank, uint32_t i,
-			uint64_t pace_ps, struct cmx_record *record);
-
-/* Executed launches: register them, make the input, check the output (-EILSEQ). */
-int cmx_operator_data_kernels(struct cmx_operator *op);
-void cmx_operator_data_fill(struct cmx_operator *op, uint32_t rank);
+/* Executed launches: the input, the experts, and the check of the output (-EILSEQ). */
+int cmx_operator_data_make(struct cmx_operator *op, uint32_t rank);
+void cmx_operator_data_experts(struct cmx_operator *op, uint32_t rank);
 int cmx_operator_data_check(struct cmx_operator *op, uint32_t rank, uint64_t *checked);
 
 static inline uint32_t cmx_operator_received(const struct cmx_operator *op, uint32_t rank)
 {
 	return op->routing.first[rank + 1] - op->routing.first[rank];
+}
+
+/* The @i-th row that @rank receives. */
+static inline const struct cmx_row *cmx_operator_row(const struct cmx_operator *op, uint32_t rank,
+						     uint32_t i)
+{
+	return &op->routing.inbox[op->order[op->routing.first[rank] + i]];
 }
 
 static inline uint64_t cmx_operator_constant(const struct cmx_operator *op,

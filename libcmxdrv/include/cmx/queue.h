@@ -639,8 +639,8 @@ int cmx_queue_launch_kernel(struct cmx_queue *q, uint64_t kernel, uint32_t grid,
  * @cost: cost.
  *
  * The fixed time, and that at the full rates of the queue's cores and memory; a real
- * launch is never faster.  A promise near the real duration lets launches of several queues overlap on
- * the host.
+ * launch is never faster.  A promise near the real duration lets launches of several
+ * queues overlap on the host.
  *
  * Return: picoseconds.
  */
