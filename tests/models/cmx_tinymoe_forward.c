@@ -318,6 +318,8 @@ static void feed(struct pass *s, const char *suffix, uint64_t expert, uint64_t w
 		s->mid[i] = s->mid[i] / (1 + exp(-s->mid[i])) * s->up[i];
 	snprintf(name, sizeof(name), "ffn_down%s.weight", suffix);
 	product(s, name, expert, s->mid, h, width, s->y);
+	if (s->m->settle && !strcmp(suffix, "_exps"))
+		s->m->settle(s->m->round_arg, s->layer, expert, s->token, s->y, h);
 	for (uint64_t i = 0; i < h; i++)
 		x[i] += factor * s->y[i];
 }

@@ -17,6 +17,9 @@ struct tinymoe_model {
 	/* What projections and experts take instead of @x; NULL: @x itself. */
 	void (*round)(void *arg, uint32_t layer, const char *suffix, uint64_t expert,
 		      uint32_t token, const double *x, uint64_t k, double *out);
+	/* What becomes of a routed expert's output, in place; NULL: nothing. */
+	void (*settle)(void *arg, uint32_t layer, uint64_t expert, uint32_t token, double *y,
+		       uint64_t n);
 	void *round_arg;
 };
 

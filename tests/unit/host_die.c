@@ -58,6 +58,12 @@ void cmx_machine_close(struct cmx_machine *m)
 	free(m);
 }
 
+uint32_t cmx_machine_dies(const struct cmx_machine *m)
+{
+	(void)m;
+	return MAX_DIES;
+}
+
 int cmx_machine_finish(struct cmx_machine *m, struct cmx_infer_err *err)
 {
 	(void)m;
@@ -146,16 +152,20 @@ int cmx_die_alloc(struct cmx_die *die, enum cmx_place place, uint64_t size, cons
 }
 
 int cmx_die_launch(struct cmx_die *die, enum cmx_npu_id id, const void *args, const char *label,
-		   uint32_t n_active, struct cmx_infer_err *err)
+		   const struct cmx_npu_load *load, struct cmx_infer_err *err)
 {
+	const struct cmx_npu_load bound = cmx_npu_least_load(id, args);
+	struct cmx_npu_load done;
 	struct cmx_cost cost, least;
 
 	for (uint32_t b = 0; b < host_die_blocks && !die->machine->opt.time_only; b++)
 		die->kernel[id].fn(args, b, host_die_blocks);
-	if (cmx_npu_cost_is_data(id) && !die->machine->opt.time_only)
-		n_active = cmx_npu_active(id, args);
-	cmx_npu_cost(id, args, n_active, &cost);
-	cmx_npu_cost(id, args, cmx_npu_min_active(id, args), &least);
+	if (cmx_npu_cost_is_data(id, args) && !die->machine->opt.time_only) {
+		done = cmx_npu_true_load(id, args);
+		load = &done;
+	}
+	cmx_npu_cost(id, args, load, &cost);
+	cmx_npu_cost(id, args, &bound, &least);
 	if (least.cube_ops > cost.cube_ops || least.vector_ops > cost.vector_ops ||
 	    least.mem_bytes > cost.mem_bytes)
 		return cmx_infer_fail(err, -ERANGE, "%s: cost is below its bound", label);

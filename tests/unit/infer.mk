@@ -4,10 +4,10 @@
 UNIT_INFER_PROGS := $(patsubst tests/unit/%.c,%,$(sort $(wildcard tests/unit/infer_*.c)))
 UNIT_INFER_OBJS := $(UNIT_INFER_PROGS:%=$(B)/obj/tests/unit/%.o)
 UNIT_INFER_HELP := $(call objs,tests/unit/gguf_make.c tests/unit/hf_make.c \
-	tests/unit/host_die.c tests/unit/model_run.c)
+	tests/unit/host_die.c tests/unit/host_exchange.c tests/unit/model_run.c)
 UNIT_INFER_BINS := $(UNIT_INFER_PROGS:%=$(B)/tests/unit/%)
 # The engine without what needs the driver library, and the writer of the test models.
-UNIT_INFER_ENGINE := $(filter-out %/cmx_die.o %/cmx_machine.o %/cmx_infer.o %/cmx_infer_run.o \
+UNIT_INFER_ENGINE := $(filter-out %/cmx_die.o %/cmx_machine.o %/cmx_exchange.o %/cmx_infer.o %/cmx_infer_run.o \
 	%/cmx_infer_outputs.o \
 	%/cmx_infer_ppl.o %/cmx_infer_quantize.o \
 	$(B)/obj/tools/infer/kernels/cmx_npu_entry.%,$(INFER_OBJS) $(INFER_LEVEL_OBJS))

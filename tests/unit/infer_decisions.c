@@ -68,7 +68,8 @@ static struct cmx_recording make_recording(void)
 	refused.penalty = 1;
 	return (struct cmx_recording){
 		.n_moe = 3, .mtp = 1, .n_expert = 16, .n_used = 3, .vocab = 50, .n = 2, .chunk = 4,
-		.max_batch = 2, .ctx = 13, .pages = 3, .page_shift = 4, .no_reuse = 1, .seq = seq,
+		.max_batch = 2, .ctx = 13, .pages = 3, .page_shift = 4, .no_reuse = 1, .ep = 8, .dp = 4,
+		.tp = 2, .seq = seq,
 	};
 }
 
@@ -118,6 +119,9 @@ TEST(round_trip)
 	EXPECT_EQ(0, r.absorb);
 	EXPECT_EQ(1, r.no_reuse);
 	EXPECT_EQ(1, r.mtp);
+	EXPECT_EQ(8, r.ep);
+	EXPECT_EQ(4, r.dp);
+	EXPECT_EQ(2, r.tp);
 	d = r.seq[0];
 	EXPECT_EQ(5, d->n_prompt);
 	EXPECT_EQ(2, d->n_output);
@@ -280,8 +284,8 @@ static int refused_u32(size_t at, uint32_t v, const char *word)
 TEST(header_fields)
 {
 	EXPECT_TRUE(refused_u32(0, 0, "not a decisions file"));
-	EXPECT_TRUE(refused_u32(8, 3, "version is 3, must be 4..4"));
-	EXPECT_TRUE(refused_u32(8, 5, "version is 5"));
+	EXPECT_TRUE(refused_u32(8, 4, "version is 4, must be 5..5"));
+	EXPECT_TRUE(refused_u32(8, 6, "version is 6"));
 	EXPECT_TRUE(refused_u32(12, 100000, "MoE layer count"));
 	EXPECT_TRUE(refused_u32(16, 0, "expert count is 0"));
 	EXPECT_TRUE(refused_u32(20, 17, "experts used is 17, must be 1..16"));
@@ -297,9 +301,14 @@ TEST(header_fields)
 	EXPECT_TRUE(refused_u32(56, 2, "absorbed-prompts"));
 	EXPECT_TRUE(refused_u32(60, 2, "no-reuse"));
 	EXPECT_TRUE(refused_u32(64, 2, "MTP flag"));
+	EXPECT_TRUE(refused_u32(68, 0, "expert-parallel ranks is 0, must be 1.."));
+	EXPECT_TRUE(refused_u32(68, 100000, "expert-parallel ranks is 100000"));
+	EXPECT_TRUE(refused_u32(72, 0, "data-parallel groups is 0, must be 1..8"));
+	EXPECT_TRUE(refused_u32(72, 9, "data-parallel groups is 9, must be 1..8"));
+	EXPECT_TRUE(refused_u32(76, 3, "dies of a group is 3, must be 2..2"));
 }
 
-#define SEQ	68	/* where the first sequence's fields start */
+#define SEQ	80	/* where the first sequence's fields start */
 
 TEST(fields_of_a_sequence)
 {

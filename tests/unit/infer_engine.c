@@ -119,7 +119,7 @@ static void bench_open(struct bench *b, const struct setting *s)
 	}
 	cmx_source_close(src);
 	for (uint32_t i = 0; i < s->hold; i++)
-		cmx_kv_pages_take(&b->e.pages);
+		cmx_kv_pages_take(&b->e.group->pages);
 }
 
 static void bench_close(struct bench *b)
@@ -171,13 +171,13 @@ static int step(struct bench *b, struct cmx_sequence *const *s, struct result *r
 
 	if (ret < 0)
 		fprintf(stderr, "%s\n", err.text);
-	for (uint32_t i = 0; ret > 0 && i < b->e.fwd.step.n_parts; i++) {
-		const struct cmx_part *p = &b->e.part[i];
+	for (uint32_t i = 0; ret > 0 && i < b->e.fwd->step.n_parts; i++) {
+		const struct cmx_part *p = &b->e.group->part[i];
 
 		for (uint32_t j = 0; j < n && p->sample; j++) {
-			if (s[j] == b->e.part_of[i])
+			if (s[j] == b->e.group->part_of[i])
 				r[j].digest[s[j]->run.n_output - 1] =
-					digest(b->e.fwd.logits +
+					digest(b->e.fwd->logits +
 					       (size_t)(p->first_logits + p->want - 1) * 512, 512);
 		}
 	}
@@ -209,7 +209,7 @@ static void run_all(const struct setting *set, const struct ask *a, uint32_t n, 
 		take_result(s[i], &r[i]);
 		cmx_sequence_free(s[i]);
 	}
-	if (cmx_kv_pages_room(&b.e.pages) != b.e.pages.n - set->hold)
+	if (cmx_kv_pages_room(&b.e.group->pages) != b.e.group->pages.n - set->hold)
 		r[0].end = CMX_END_CANCEL;	/* pages were lost */
 	bench_close(&b);
 }
@@ -534,7 +534,7 @@ TEST(cancelled)
 	EXPECT_TRUE(same(&want[3], &got[3]));
 	EXPECT_EQ(CMX_END_CANCEL, got[4].end);
 	EXPECT_EQ(0, got[4].n);
-	EXPECT_EQ(256, cmx_kv_pages_room(&b.e.pages));
+	EXPECT_EQ(256, cmx_kv_pages_room(&b.e.group->pages));
 	/* A place in the queue behind a cancelled one is still a place. */
 	cmx_sequence_free(s[4]);
 	s[4] = submit(&b, &asks[4], NULL);
@@ -603,7 +603,7 @@ TEST(random_traffic)
 		};
 	run_alone(asks, MAX_REQ, want);
 	bench_open(&b, &set);
-	while (n < MAX_REQ || b.e.n_running || b.e.waiting.n) {
+	while (n < MAX_REQ || b.e.group->n_running || b.e.waiting.n) {
 		if (n < MAX_REQ && random_below(3) == 0) {
 			s[n] = submit(&b, &asks[n], NULL);
 			n++;
@@ -618,7 +618,7 @@ TEST(random_traffic)
 	}
 	EXPECT_LT(0, cancelled);
 	EXPECT_LT(0, b.e.stats.reused);
-	EXPECT_EQ(24, cmx_kv_pages_room(&b.e.pages));
+	EXPECT_EQ(24, cmx_kv_pages_room(&b.e.group->pages));
 	for (uint32_t i = 0; i < MAX_REQ; i++) {
 		take_result(s[i], &got[i]);
 		EXPECT_TRUE(got[i].end == CMX_END_CANCEL || same(&want[i], &got[i]))
@@ -689,7 +689,7 @@ TEST(logits_that_are_not_finite)
 		s[i] = submit(&b, &asks[i], NULL);
 	while (s[0]->run.n_output < 2)
 		ASSERT_EQ(1, step(&b, s, got, 2));
-	b.e.fwd.cache[((size_t)s[0]->pages[0] << 4) * 80] = NAN;
+	b.e.fwd->cache[((size_t)s[0]->pages[0] << 4) * 80] = NAN;
 	while (step(&b, s, got, 2) > 0)
 		;
 	take_result(s[1], &got[1]);

@@ -28,10 +28,11 @@ static struct widths v3mid(void)
 
 static uint32_t grid(enum cmx_npu_id id, const void *args, uint32_t threads)
 {
-	struct cmx_cost least;
+	const struct cmx_npu_load load = cmx_npu_likely_load(id, args);
+	struct cmx_cost likely;
 
-	cmx_npu_cost(id, args, cmx_npu_min_active(id, args), &least);
-	return cmx_npu_grid(id, args, &least, threads);
+	cmx_npu_cost(id, args, &load, &likely);
+	return cmx_npu_grid(id, args, &likely, threads);
 }
 
 /* Every thread has its share of blocks, or there is no more to part. */

@@ -444,9 +444,9 @@ TEST(cost_of_int8)
 				  .tokens = 10 };
 	struct cmx_cost f32, i8;
 
-	cmx_npu_cost(CMX_NPU_MATMUL, &a, 0, &f32);
+	cmx_npu_cost(CMX_NPU_MATMUL, &a, NULL, &f32);
 	a.type = CMX_TENSOR_I8;
-	cmx_npu_cost(CMX_NPU_MATMUL, &a, 0, &i8);
+	cmx_npu_cost(CMX_NPU_MATMUL, &a, NULL, &i8);
 	EXPECT_EQ(CMX_OPS_F32, f32.op_class);
 	EXPECT_EQ(CMX_OPS_INT8, i8.op_class);
 	EXPECT_EQ(f32.cube_ops, i8.cube_ops);

@@ -31,6 +31,8 @@
 #define INT8_TOL	1e-4
 /* Of a step: how far from a tie F32 values may still be rounded the other way. */
 #define TIE		1e-3
+/* The same of outputs of experts, which become BF16. */
+#define OUT_TIE		1e-5
 
 static struct cmx_infer_err err;
 static const uint32_t page;
@@ -164,6 +166,10 @@ struct taken {
 	const uint32_t *slot_token;	/* of the experts' products that come next */
 	const int8_t *row[27][CMX_SITE_COUNT][TOKENS][16];
 	double worst;			/* distance to the double's value, in steps */
+	/* Outputs of experts, rounded to BF16. */
+	const float *out[27][TOKENS][16];
+	uint32_t layer;			/* of the experts that came last */
+	double worst_out;		/* distance beyond half a step of BF16 */
 };
 
 static void take(struct taken *k, uint32_t layer, enum cmx_site site, uint32_t token,
@@ -197,6 +203,39 @@ static void take_rows(struct taken *k, const void *w, const char *rows, uint32_t
 	}
 }
 
+/* As what adds them up takes them. */
+static void take_outputs(struct taken *k, const struct cmx_k_combine *a)
+{
+	const uint32_t *experts = cmx_forward_experts(&k->e->fwd, k->layer -
+						      k->e->model.cfg.n_dense, 0);
+
+	if (a->form != CMX_COMBINE_ROUNDED)
+		return;
+	for (uint32_t i = 0; i < a->tokens * a->n_used; i++) {
+		const float *y = (const float *)a->y + (size_t)a->token_slot[i] * a->hidden;
+		float *copy = malloc(a->hidden * sizeof(*copy));
+
+		for (uint32_t j = 0; j < a->hidden; j++)
+			copy[j] = tinymoe_to_bf16_float(y[j]);
+		k->out[k->layer][i / a->n_used][experts[i]] = copy;
+	}
+}
+
+static void settle_alike(void *arg, uint32_t layer, uint64_t expert, uint32_t token, double *y,
+			 uint64_t n)
+{
+	struct taken *k = arg;
+	const float *out = k->out[layer][token][expert];
+
+	for (uint64_t i = 0; i < n; i++) {
+		double step = ldexp(1, ilogb((double)out[i]) - 7);
+
+		if (out[i] != 0)
+			k->worst_out = fmax(k->worst_out, fabs(y[i] - (double)out[i]) - step / 2);
+		y[i] = (double)out[i];
+	}
+}
+
 static void take_slots(struct taken *k, const struct cmx_k_expert_down *a)
 {
 	const char *rows = (const char *)a->x;
@@ -204,6 +243,7 @@ static void take_slots(struct taken *k, const struct cmx_k_expert_down *a)
 	for (uint32_t l = 0; l < k->e->model.cfg.n_layer; l++) {
 		if (k->e->model.layer[l].exp_down.va != a->w)
 			continue;
+		k->layer = l;
 		for (uint32_t x = 0; x < a->n_expert; x++) {
 			for (uint32_t s = a->plan->first[x]; s < a->plan->first[x + 1]; s++)
 				take(k, l, CMX_SITE_EXPERT, k->slot_token[s], x,
@@ -229,6 +269,8 @@ static int observe(void *arg, enum cmx_npu_id id, const void *args)
 	}
 	if (id == CMX_NPU_EXPERT_DOWN)
 		take_slots(k, args);
+	if (id == CMX_NPU_COMBINE)
+		take_outputs(k, args);
 	return 0;
 }
 
@@ -253,12 +295,14 @@ static void taken_free(struct taken *k)
 {
 	for (size_t i = 0; i < sizeof(k->row) / sizeof(k->row[0][0][0][0]); i++)
 		free((void *)(&k->row[0][0][0][0])[i]);
+	for (size_t i = 0; i < sizeof(k->out) / sizeof(k->out[0][0][0]); i++)
+		free((void *)(&k->out[0][0][0])[i]);
 	free(k);
 }
 
 /* Largest difference of the logits to the pass in double, with the run's routing. */
 static double against_double(const char *preset, enum tinymoe_type type, bool legacy,
-			     double *rounding)
+			     double *rounding, double *rounding_out)
 {
 	const struct tinymoe_preset *p = tinymoe_find(preset);
 	uint32_t moe = p->layers - p->dense, used = p->top_k, ids[TOKENS];
@@ -285,12 +329,14 @@ static double against_double(const char *preset, enum tinymoe_type type, bool le
 	}
 	round_weights(&m);
 	m.round = round_alike;
+	m.settle = settle_alike;
 	m.round_arg = taken;
 	if (tinymoe_forward(&m, ids, TOKENS, experts, NULL, want))
 		abort();
 	for (uint32_t i = 0; i < TOKENS * VOCAB; i++)
 		diff = fmax(diff, fabs(want[i] - (double)e.fwd.logits[i]));
 	*rounding = taken->worst;
+	*rounding_out = taken->worst_out;
 	tinymoe_model_free(&m);
 	taken_free(taken);
 	engine_close(&e);
@@ -324,13 +370,14 @@ TEST_F_TIMEOUT(slow, same_rounding_in_double, 200)
 	};
 
 	for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
-		double rounding, d = against_double(models[i].preset, models[i].type,
-						    models[i].legacy, &rounding);
+		double rounding, out, d = against_double(models[i].preset, models[i].type,
+							 models[i].legacy, &rounding, &out);
 
-		TH_LOG("%s from %s%s: largest difference %.1e, rounded within %.5f",
+		TH_LOG("%s from %s%s: largest difference %.1e, rounded within %.5f, outputs %.1e",
 		       models[i].preset, tinymoe_type_name(models[i].type),
-		       models[i].legacy ? ", legacy" : "", d, rounding);
+		       models[i].legacy ? ", legacy" : "", d, rounding, out);
 		EXPECT_LT(rounding, 0.5 + TIE);
+		EXPECT_LT(out, OUT_TIE);
 		EXPECT_LT(d, INT8_TOL);
 	}
 }

@@ -71,7 +71,7 @@ static void pass_query(struct cmx_pass *p)
 	} else {
 		cmx_pass_matmul(p, &p->y->q, width, c->hidden, p->in, NULL, f->q, "q");
 	}
-	cmx_pass_launch(p, CMX_NPU_ROPE, &rope, "rope", 0);
+	cmx_pass_launch(p, CMX_NPU_ROPE, &rope, "rope", NULL);
 }
 
 static void pass_latent(struct cmx_pass *p)
@@ -85,7 +85,7 @@ static void pass_latent(struct cmx_pass *p)
 	};
 
 	cmx_pass_matmul(p, &p->y->kv_a, cmx_model_kv_row(c), c->hidden, p->in, NULL, f->kv, "kv_a");
-	cmx_pass_launch(p, CMX_NPU_KV_STORE, &store, "kv store", 0);
+	cmx_pass_launch(p, CMX_NPU_KV_STORE, &store, "kv store", NULL);
 }
 
 /* Keys or values of a window, one head after the other. */
@@ -101,7 +101,7 @@ static void pass_expand(struct cmx_pass *p, const struct expansion *e, uint32_t 
 		.heads = c->n_head, .tokens = keys,
 	};
 
-	cmx_pass_launch(p, CMX_NPU_MATMUL, &a, label, 0);
+	cmx_pass_launch(p, CMX_NPU_MATMUL, &a, label, NULL);
 }
 
 static void pass_gather(struct cmx_pass *p, const struct cmx_window *w)
@@ -114,7 +114,7 @@ static void pass_gather(struct cmx_pass *p, const struct cmx_window *w)
 		.page_shift = f->opt.page_shift,
 	};
 
-	cmx_pass_launch(p, CMX_NPU_KV_GATHER, &a, "kv gather", 0);
+	cmx_pass_launch(p, CMX_NPU_KV_GATHER, &a, "kv gather", NULL);
 }
 
 static void pass_window(struct cmx_pass *p, const struct cmx_window *w)
@@ -137,7 +137,7 @@ static void pass_window(struct cmx_pass *p, const struct cmx_window *w)
 	pass_gather(p, w);
 	pass_expand(p, &k, c->nope, w->keys, f->keys, "expand keys");
 	pass_expand(p, &v, c->v_dim, w->keys, f->values, "expand values");
-	cmx_pass_launch(p, CMX_NPU_ATTENTION, &a, "attention", 0);
+	cmx_pass_launch(p, CMX_NPU_ATTENTION, &a, "attention", NULL);
 }
 
 /* The query of each head, carried into the latent space. */
@@ -154,7 +154,7 @@ static void pass_absorb_query(struct cmx_pass *p)
 		.rows = c->kv_lora, .k = c->nope, .heads = c->n_head, .tokens = p->n,
 	};
 
-	cmx_pass_launch(p, CMX_NPU_MATMUL, &a, "absorb query", 0);
+	cmx_pass_launch(p, CMX_NPU_MATMUL, &a, "absorb query", NULL);
 }
 
 static void pass_absorb_output(struct cmx_pass *p)
@@ -169,7 +169,7 @@ static void pass_absorb_output(struct cmx_pass *p)
 		.rows = c->v_dim, .k = c->kv_lora, .heads = c->n_head, .tokens = p->n,
 	};
 
-	cmx_pass_launch(p, CMX_NPU_MATMUL, &a, "expand output", 0);
+	cmx_pass_launch(p, CMX_NPU_MATMUL, &a, "expand output", NULL);
 }
 
 static void pass_absorbed(struct cmx_pass *p)
@@ -185,7 +185,7 @@ static void pass_absorbed(struct cmx_pass *p)
 	};
 
 	pass_absorb_query(p);
-	cmx_pass_launch(p, CMX_NPU_MLA, &a, "latent attention", 0);
+	cmx_pass_launch(p, CMX_NPU_MLA, &a, "latent attention", NULL);
 	pass_absorb_output(p);
 }
 

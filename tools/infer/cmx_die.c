@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "cmx_machine_priv.h"
-#include "kernels/cmx_npu_cost.h"
 #include "kernels/cmx_npu_entry.h"
 #include "kernels/cmx_npu_grid.h"
 
@@ -213,41 +212,50 @@ int cmx_die_finish(struct cmx_die *die, struct cmx_infer_err *err)
 	return cmx_machine_finish(die->machine, err);
 }
 
-/* Room for one more command; a full window is carried out first. */
-static int reserve(struct cmx_die *die, const char *label, struct cmx_infer_err *err)
+int cmx_die_reserve(struct cmx_die *die, uint32_t slots, const char *label,
+		    struct cmx_infer_err *err)
 {
 	int ret = cmx_machine_check_stopped(err);
 
-	if (!ret && die->pending == die->machine->opt.window)
+	if (!ret && (die->pending == die->machine->opt.window ||
+		     cmx_queue_space(die->queue) < slots))
 		ret = cmx_die_finish(die, err);
 	if (!ret)
 		die->label[die->pending] = label;
 	return ret;
 }
 
+void cmx_die_appended(struct cmx_die *die)
+{
+	die->pending++;
+}
+
 int cmx_die_launch(struct cmx_die *die, enum cmx_npu_id id, const void *args, const char *label,
-		   uint32_t n_active, struct cmx_infer_err *err)
+		   const struct cmx_npu_load *load, struct cmx_infer_err *err)
 {
 	const struct cmx_kernel_desc *k = cmx_npu_entries(die->machine->opt.isa);
+	const struct cmx_npu_load least = cmx_npu_least_load(id, args);
+	const struct cmx_npu_load likely = cmx_npu_likely_load(id, args);
 	struct cmx_launch_desc d = {
 		.kernel = die->machine->kernel[id], .args = args, .args_size = k[id].args_size,
 		.first_ps = UINT64_MAX,
 	};
-	int ret = reserve(die, label, err);
+	int ret = cmx_die_reserve(die, CMX_ENTRY_MAX_SLOTS, label, err);
 
 	if (ret)
 		return ret;
-	cmx_npu_cost(id, args, cmx_npu_min_active(id, args), &d.cost);
+	cmx_npu_cost(id, args, &likely, &d.cost);
 	d.grid = cmx_npu_grid(id, args, &d.cost, die->machine->opt.threads);
+	cmx_npu_cost(id, args, &least, &d.cost);
 	d.min_ps = cmx_launch_bound(die->queue, &d.cost);
 	if (die->machine->opt.time_only) {
 		d.launch_flags = CMX_LAUNCH_TIME_ONLY;
-		cmx_npu_cost(id, args, n_active, &d.cost);
+		cmx_npu_cost(id, args, load, &d.cost);
 	}
 	ret = cmx_queue_launch(die->queue, &d, CMX_ENTRY_COMPLETE, die->pending);
 	if (ret)
 		return cmx_machine_fail(err, ret, label);
-	die->pending++;
+	cmx_die_appended(die);
 	die->launches++;
 	return 0;
 }
@@ -255,7 +263,7 @@ int cmx_die_launch(struct cmx_die *die, enum cmx_npu_id id, const void *args, co
 int cmx_die_copy(struct cmx_die *die, void *dst, const void *src, uint64_t len, const char *label,
 		 struct cmx_infer_err *err)
 {
-	int ret = reserve(die, label, err);
+	int ret = cmx_die_reserve(die, 1, label, err);
 
 	if (ret)
 		return ret;
@@ -263,7 +271,7 @@ int cmx_die_copy(struct cmx_die *die, void *dst, const void *src, uint64_t len, 
 			     die->pending);
 	if (ret)
 		return cmx_machine_fail(err, ret, label);
-	die->pending++;
+	cmx_die_appended(die);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 
 #include "cmx_machine.h"
 #include "cmx_trace.h"
+#include "kernels/cmx_npu_cost.h"
 
 enum cmx_place {
 	CMX_PLACE_DIE,		/* no bytes in time-only mode: the host must not look */
@@ -31,13 +32,13 @@ int cmx_die_alloc(struct cmx_die *die, enum cmx_place place, uint64_t size, cons
 		  void **va, struct cmx_infer_err *err);
 
 /*
- * Appends a launch to the queue. @n_active is the number of active experts of
- * an expert kernel when time-only; otherwise it is read after execution.
+ * Appends a launch to the queue. If its cost is data, @load is what experts have to do when
+ * time-only; otherwise that is read after execution.
  * @label must outlive the machine. This and what else appends may carry out what all dies
  * have so far, and then fails as cmx_machine_finish() does.
  */
 int cmx_die_launch(struct cmx_die *die, enum cmx_npu_id id, const void *args, const char *label,
-		   uint32_t n_active, struct cmx_infer_err *err);
+		   const struct cmx_npu_load *load, struct cmx_infer_err *err);
 /* Appends a copy between any two places. */
 int cmx_die_copy(struct cmx_die *die, void *dst, const void *src, uint64_t len, const char *label,
 		 struct cmx_infer_err *err);

@@ -10,49 +10,94 @@
 
 static uint32_t page_size(const struct cmx_engine *e)
 {
-	return 1u << e->pages.shift;
+	return 1u << e->opt.forward.page_shift;
 }
 
-int cmx_engine_init(struct cmx_engine *e, const struct cmx_model *m, struct cmx_die *die,
-		    const struct cmx_engine_options *opt, struct cmx_infer_err *err)
+static int init_group(struct cmx_group *g, struct cmx_forward *fwd, struct cmx_infer_err *err)
 {
-	uint32_t seqs = opt->forward.seqs;
-	int ret;
+	const struct cmx_forward_options *f = &fwd->opt;
+	uint32_t seqs = f->seqs;
+	int ret = cmx_kv_pages_init(&g->pages, f->pages, f->page_shift, err);
+
+	if (ret)
+		return ret;
+	g->fwd = fwd;
+	g->running = calloc(seqs, sizeof(*g->running));
+	g->slot_used = calloc(seqs, sizeof(*g->slot_used));
+	g->part = calloc(seqs, sizeof(*g->part));
+	g->part_of = calloc(seqs, sizeof(*g->part_of));
+	g->mtp_part = calloc(seqs, sizeof(*g->mtp_part));
+	g->mtp_part_of = calloc(seqs, sizeof(*g->mtp_part_of));
+	if (!g->running || !g->slot_used || !g->part || !g->part_of || !g->mtp_part ||
+	    !g->mtp_part_of)
+		return cmx_infer_fail(err, -ENOMEM, "no memory for a batch of %u sequences", seqs);
+	return 0;
+}
+
+static void free_group(struct cmx_group *g)
+{
+	cmx_kv_pages_free(&g->pages);
+	free(g->running);
+	free(g->slot_used);
+	free(g->part);
+	free(g->part_of);
+	free(g->mtp_part);
+	free(g->mtp_part_of);
+}
+
+static int init_rank(struct cmx_engine *e, const struct cmx_rank *rank, uint32_t i,
+		     struct cmx_exchange *x, struct cmx_infer_err *err)
+{
+	int ret = cmx_forward_init(&e->fwd[i], rank->m, rank->die, &e->opt.forward, err);
+
+	e->turn[i].f = &e->fwd[i];
+	if (!ret && x)
+		ret = cmx_forward_join(&e->fwd[i], x, i, err);
+	return ret ? ret : init_group(&e->group[i], &e->fwd[i], err);
+}
+
+int cmx_engine_init_ranks(struct cmx_engine *e, const struct cmx_rank *rank, uint32_t ranks,
+			  struct cmx_exchange *x, const struct cmx_engine_options *opt,
+			  struct cmx_infer_err *err)
+{
+	int ret = 0;
 
 	memset(e, 0, sizeof(*e));
 	e->opt = *opt;
 	/* Logits are asked for where they would not be computed. */
 	e->opt.no_reuse |= opt->forward.all_logits;
-	e->die = die;
+	e->die = rank->die;
+	e->m = rank->m;
 	e->waiting.end = &e->waiting.first;
-	ret = cmx_forward_init(&e->fwd, m, die, &opt->forward, err);
-	if (!ret)
-		ret = cmx_kv_pages_init(&e->pages, opt->forward.pages, opt->forward.page_shift,
-					err);
-	if (ret)
-		return ret;
-	e->running = calloc(seqs, sizeof(*e->running));
-	e->slot_used = calloc(seqs, sizeof(*e->slot_used));
-	e->part = calloc(seqs, sizeof(*e->part));
-	e->part_of = calloc(seqs, sizeof(*e->part_of));
-	e->mtp_part = calloc(seqs, sizeof(*e->mtp_part));
-	e->mtp_part_of = calloc(seqs, sizeof(*e->mtp_part_of));
-	if (!e->running || !e->slot_used || !e->part || !e->part_of || !e->mtp_part ||
-	    !e->mtp_part_of)
-		return cmx_infer_fail(err, -ENOMEM, "no memory for a batch of %u sequences", seqs);
-	return 0;
+	e->fwd = calloc(ranks, sizeof(*e->fwd));
+	e->turn = calloc(ranks, sizeof(*e->turn));
+	e->group = calloc(ranks, sizeof(*e->group));
+	if (!e->fwd || !e->turn || !e->group)
+		return cmx_infer_fail(err, -ENOMEM, "no memory for %u ranks", ranks);
+	e->ranks = ranks;
+	e->n_groups = ranks;
+	for (uint32_t i = 0; i < ranks && !ret; i++)
+		ret = init_rank(e, &rank[i], i, x, err);
+	return ret;
+}
+
+int cmx_engine_init(struct cmx_engine *e, const struct cmx_model *m, struct cmx_die *die,
+		    const struct cmx_engine_options *opt, struct cmx_infer_err *err)
+{
+	const struct cmx_rank rank = { die, m };
+
+	return cmx_engine_init_ranks(e, &rank, 1, NULL, opt, err);
 }
 
 void cmx_engine_free(struct cmx_engine *e)
 {
-	cmx_forward_free(&e->fwd);
-	cmx_kv_pages_free(&e->pages);
-	free(e->running);
-	free(e->slot_used);
-	free(e->part);
-	free(e->part_of);
-	free(e->mtp_part);
-	free(e->mtp_part_of);
+	for (uint32_t i = 0; i < e->ranks; i++)
+		cmx_forward_free(&e->fwd[i]);
+	for (uint32_t i = 0; i < e->n_groups; i++)
+		free_group(&e->group[i]);
+	free(e->fwd);
+	free(e->turn);
+	free(e->group);
 }
 
 void cmx_sequence_free(struct cmx_sequence *s)
@@ -71,13 +116,13 @@ static uint32_t pages_for(const struct cmx_engine *e, const struct cmx_sequence 
 	/* There is never a guess at more tokens than are to come. */
 	uint64_t positions = cmx_positions(s->req.n_prompt, s->req.n);
 
-	return (uint32_t)((positions + page_size(e) - 1) >> e->pages.shift);
+	return (uint32_t)((positions + page_size(e) - 1) >> e->opt.forward.page_shift);
 }
 
 static int check_tokens(const struct cmx_engine *e, const struct cmx_request *r,
 			struct cmx_infer_err *err)
 {
-	uint32_t vocab = e->fwd.m->cfg.vocab;
+	uint32_t vocab = e->m->cfg.vocab;
 
 	if (!r->n_prompt)
 		return cmx_infer_fail(err, -EINVAL, "the prompt is empty");
@@ -120,11 +165,11 @@ static int check_request(const struct cmx_engine *e, const struct cmx_sequence *
 				      "prompt of %u and %u output tokens need %" PRIu64
 				      " positions, the context has %u", r->n_prompt, r->n, need,
 				      e->opt.forward.ctx);
-	if (pages_for(e, s) > e->pages.n)
+	if (pages_for(e, s) > e->opt.forward.pages)
 		return cmx_infer_fail(err, -ENOSPC,
 				      "prompt of %u and %u output tokens need %u pages of %u positions, the cache has %u",
 				      r->n_prompt, r->n, pages_for(e, s), page_size(e),
-				      e->pages.n);
+				      e->opt.forward.pages);
 	return check_replay(e, r, err);
 }
 
@@ -133,7 +178,7 @@ static int fill_sequence(struct cmx_engine *e, struct cmx_sequence *s, struct cm
 {
 	const struct cmx_request *r = &s->req;
 	uint32_t room = r->n_prompt + r->n;
-	int ret = cmx_decisions_init(&s->run, &e->fwd.m->cfg, room, e->opt.forward.mtp,
+	int ret = cmx_decisions_init(&s->run, &e->m->cfg, room, e->opt.forward.mtp,
 				     r->n, err);
 
 	if (ret)
@@ -202,30 +247,31 @@ int cmx_engine_submit(struct cmx_engine *e, const struct cmx_request *req,
 }
 
 /* The last page first, so that of a prompt kept for others the end goes before the beginning. */
-static void drop_pages(struct cmx_engine *e, struct cmx_sequence *s)
+static void drop_pages(struct cmx_sequence *s)
 {
 	while (s->n_pages)
-		cmx_kv_pages_put(&e->pages, s->pages[--s->n_pages]);
+		cmx_kv_pages_put(&s->group->pages, s->pages[--s->n_pages]);
 }
 
 /* Takes the pages that another sequence has already filled with what comes next. */
 static void reuse_pages(struct cmx_engine *e, struct cmx_sequence *s)
 {
+	struct cmx_kv_pages *pages = &s->group->pages;
 	uint32_t size = page_size(e);
 
 	/* The last token of the prompt is computed in any case: its logits are wanted. */
 	while (!e->opt.no_reuse && s->len % size == 0 && s->len + size < s->req.n_prompt) {
 		uint32_t i = s->len / size;
-		uint32_t page = cmx_kv_pages_find(&e->pages, s->serial, s->run.ids + s->len);
+		uint32_t page = cmx_kv_pages_find(pages, s->serial, s->run.ids + s->len);
 
 		if (page == CMX_NO_PAGE)
 			return;
 		if (i < s->n_pages)
-			cmx_kv_pages_put(&e->pages, s->pages[i]);
+			cmx_kv_pages_put(pages, s->pages[i]);
 		else
 			s->n_pages++;
 		s->pages[i] = page;
-		s->serial = e->pages.page[page].serial;
+		s->serial = pages->page[page].serial;
 		s->published++;
 		s->len += size;
 		s->reused += size;
@@ -236,12 +282,13 @@ static void reuse_pages(struct cmx_engine *e, struct cmx_sequence *s)
 /* All pages that the sequence will ever need. */
 static bool take_pages(struct cmx_engine *e, struct cmx_sequence *s)
 {
+	struct cmx_kv_pages *pages = &s->group->pages;
 	uint32_t want = pages_for(e, s);
 	uint64_t reused = e->stats.reused;
 
 	reuse_pages(e, s);
-	if (want - s->n_pages > cmx_kv_pages_room(&e->pages)) {
-		drop_pages(e, s);
+	if (want - s->n_pages > cmx_kv_pages_room(pages)) {
+		drop_pages(s);
 		s->len = 0;
 		s->reused = 0;
 		s->published = 0;
@@ -250,9 +297,9 @@ static bool take_pages(struct cmx_engine *e, struct cmx_sequence *s)
 		return false;
 	}
 	while (s->n_pages < want)
-		s->pages[s->n_pages++] = cmx_kv_pages_take(&e->pages);
-	if (e->pages.n - cmx_kv_pages_room(&e->pages) > e->stats.most_pages)
-		e->stats.most_pages = e->pages.n - cmx_kv_pages_room(&e->pages);
+		s->pages[s->n_pages++] = cmx_kv_pages_take(pages);
+	if (pages->n - cmx_kv_pages_room(pages) > e->stats.most_pages)
+		e->stats.most_pages = pages->n - cmx_kv_pages_room(pages);
 	return true;
 }
 
@@ -268,56 +315,80 @@ static struct cmx_sequence *pop_waiting(struct cmx_engine *e)
 	return s;
 }
 
+/* Most pages free, of equal ones the first; NULL if all are full of sequences. */
+static struct cmx_group *choose_group(struct cmx_engine *e)
+{
+	struct cmx_group *best = NULL;
+
+	for (uint32_t i = 0; i < e->n_groups; i++) {
+		struct cmx_group *g = &e->group[i];
+
+		if (g->n_running == e->opt.forward.seqs)
+			continue;
+		if (!best || cmx_kv_pages_room(&g->pages) > cmx_kv_pages_room(&best->pages))
+			best = g;
+	}
+	return best;
+}
+
+static int let_in(struct cmx_group *g, struct cmx_sequence *s, struct cmx_infer_err *err)
+{
+	uint32_t slot = 0;
+
+	while (g->slot_used[slot])
+		slot++;
+	g->slot_used[slot] = true;
+	s->slot = slot;
+	s->state = CMX_SEQUENCE_PROMPT;
+	g->running[g->n_running++] = s;
+	return cmx_forward_prompt(g->fwd, slot, s->run.ids, s->req.n_prompt, err);
+}
+
 /* In the order in which they came: none overtakes one that finds no room. */
 static int admit(struct cmx_engine *e, struct cmx_infer_err *err)
 {
-	while (e->waiting.first && e->n_running < e->opt.forward.seqs) {
+	struct cmx_group *g;
+	int ret = 0;
+
+	while (!ret && e->waiting.first && (g = choose_group(e))) {
 		struct cmx_sequence *s = e->waiting.first;
-		uint32_t slot = 0;
-		int ret;
 
 		if (!s->pages)
 			s->pages = calloc(pages_for(e, s) + 1ull, sizeof(*s->pages));
 		if (!s->pages)
 			return cmx_infer_fail(err, -ENOMEM, "no memory for a page table");
+		s->group = g;
 		if (!take_pages(e, s))
 			return 0;
 		pop_waiting(e);
-		while (e->slot_used[slot])
-			slot++;
-		e->slot_used[slot] = true;
-		s->slot = slot;
-		s->state = CMX_SEQUENCE_PROMPT;
-		e->running[e->n_running++] = s;
-		ret = cmx_forward_prompt(&e->fwd, slot, s->run.ids, s->req.n_prompt, err);
-		if (ret)
-			return ret;
+		ret = let_in(g, s, err);
 	}
-	return 0;
+	return ret;
 }
 
 /* Out of the batch; the slot and the pages are free again. */
-static void retire(struct cmx_engine *e, struct cmx_sequence *s)
+static void retire(struct cmx_sequence *s)
 {
+	struct cmx_group *g = s->group;
 	uint32_t i = 0;
 
-	while (e->running[i] != s)
+	while (g->running[i] != s)
 		i++;
-	e->n_running--;
-	memmove(e->running + i, e->running + i + 1,
-		(e->n_running - i) * sizeof(struct cmx_sequence *));
-	for (i = 0; i < e->n_parts; i++) {
-		if (e->part_of[i] == s)
-			e->part_of[i] = NULL;
+	g->n_running--;
+	memmove(g->running + i, g->running + i + 1,
+		(g->n_running - i) * sizeof(struct cmx_sequence *));
+	for (i = 0; i < g->n_parts; i++) {
+		if (g->part_of[i] == s)
+			g->part_of[i] = NULL;
 	}
-	e->slot_used[s->slot] = false;
-	drop_pages(e, s);
+	g->slot_used[s->slot] = false;
+	drop_pages(s);
 }
 
-static void end_sequence(struct cmx_engine *e, struct cmx_sequence *s, enum cmx_end_reason why)
+static void end_sequence(struct cmx_sequence *s, enum cmx_end_reason why)
 {
 	if (s->state != CMX_SEQUENCE_WAITS)
-		retire(e, s);
+		retire(s);
 	s->state = CMX_SEQUENCE_ENDED;
 	s->run.end = why;
 }
@@ -337,29 +408,29 @@ void cmx_engine_cancel(struct cmx_engine *e, struct cmx_sequence *s)
 		e->waiting.n--;
 		s->next = NULL;
 	}
-	end_sequence(e, s, CMX_END_CANCEL);
+	end_sequence(s, CMX_END_CANCEL);
 }
 
-static void add_part(struct cmx_engine *e, struct cmx_sequence *s, uint32_t *n,
-		     const struct cmx_part *part)
+static void add_part(struct cmx_group *g, struct cmx_sequence *s, const struct cmx_part *part)
 {
-	e->part[*n] = *part;
-	e->part[*n].pages = s->pages;
-	e->part[*n].slot = s->slot;
-	e->part[*n].pos = s->len;
-	e->part[*n].sampling = &s->req.sampling;
-	e->part[*n].replay = s->req.replay;
-	e->part_of[*n] = s;
-	++*n;
+	struct cmx_part *p = &g->part[g->n_parts];
+
+	*p = *part;
+	p->pages = s->pages;
+	p->slot = s->slot;
+	p->pos = s->len;
+	p->sampling = &s->req.sampling;
+	p->replay = s->req.replay;
+	g->part_of[g->n_parts++] = s;
 }
 
 /* The token before the next one, and the guesses behind it. */
-static uint32_t plan_output(struct cmx_engine *e, uint32_t *n)
+static uint32_t plan_output(struct cmx_group *g)
 {
 	uint32_t rows = 0;
 
-	for (uint32_t i = 0; i < e->n_running; i++) {
-		struct cmx_sequence *s = e->running[i];
+	for (uint32_t i = 0; i < g->n_running; i++) {
+		struct cmx_sequence *s = g->running[i];
 		uint32_t own = 1 + s->n_draft;
 		const struct cmx_part part = {
 			.n = own, .absorbed = true, .want = own, .sample = own,
@@ -369,17 +440,17 @@ static uint32_t plan_output(struct cmx_engine *e, uint32_t *n)
 
 		if (s->state != CMX_SEQUENCE_OUTPUT)
 			continue;
-		add_part(e, s, n, &part);
+		add_part(g, s, &part);
 		rows += own;
 	}
 	return rows;
 }
 
 /* What is left of the step goes to prompts, the oldest first. */
-static void plan_prompts(struct cmx_engine *e, uint32_t budget, uint32_t *n)
+static void plan_prompts(struct cmx_engine *e, struct cmx_group *g, uint32_t budget)
 {
-	for (uint32_t i = 0; i < e->n_running && budget; i++) {
-		struct cmx_sequence *s = e->running[i];
+	for (uint32_t i = 0; i < g->n_running && budget; i++) {
+		struct cmx_sequence *s = g->running[i];
 		struct cmx_part part = { .absorbed = e->opt.forward.absorb };
 		uint32_t left;
 
@@ -390,7 +461,7 @@ static void plan_prompts(struct cmx_engine *e, uint32_t budget, uint32_t *n)
 		part.n = left < budget ? left : budget;
 		part.sample = part.n == left && s->req.n;
 		part.want = e->opt.forward.all_logits ? part.n : part.sample;
-		add_part(e, s, n, &part);
+		add_part(g, s, &part);
 		budget -= part.n;
 	}
 }
@@ -399,13 +470,14 @@ static void plan_prompts(struct cmx_engine *e, uint32_t budget, uint32_t *n)
 static void note_experts(struct cmx_engine *e, const struct cmx_part *p, struct cmx_sequence *s)
 {
 	uint32_t n_moe = s->run.n_moe - e->opt.forward.mtp, sure = p->n - p->guesses;
+	const struct cmx_forward *f = s->group->fwd;
 
 	for (uint32_t l = 0; l < n_moe; l++) {
 		for (uint32_t t = 0; t < p->n; t++)
-			cmx_forward_note(&e->fwd, l, p->first_row + t,
+			cmx_forward_note(f, l, p->first_row + t,
 					 cmx_decisions_at(&s->run, p->pos + t, l));
 		for (uint32_t t = sure; t < p->n; t++)
-			cmx_forward_note(&e->fwd, l, p->first_row + t,
+			cmx_forward_note(f, l, p->first_row + t,
 					 cmx_decisions_guess_at(&s->run, p->first_guess + t - sure,
 								l));
 	}
@@ -417,7 +489,7 @@ static void publish_pages(struct cmx_engine *e, struct cmx_sequence *s)
 	uint32_t size = page_size(e), full = s->len < s->req.n_prompt ? s->len : s->req.n_prompt;
 
 	for (; !e->opt.no_reuse && (s->published + 1) * size <= full; s->published++)
-		s->serial = cmx_kv_pages_publish(&e->pages, s->pages[s->published], s->serial,
+		s->serial = cmx_kv_pages_publish(&s->group->pages, s->pages[s->published], s->serial,
 						 s->run.ids + s->published * size);
 }
 
@@ -463,7 +535,7 @@ static void take_tokens(struct cmx_engine *e, const struct cmx_part *p, struct c
 	for (uint32_t i = 0; i < p->sample; i++) {
 		bool right;
 
-		end = take_token(s, &e->fwd.sampled[p->first_sample + i], ps);
+		end = take_token(s, &s->group->fwd->sampled[p->first_sample + i], ps);
 		s->len = p->pos + p->n - p->sample + i + 1;
 		right = i < guesses &&
 			s->draft[i] == s->run.ids[s->req.n_prompt + s->run.n_output - 1];
@@ -473,7 +545,7 @@ static void take_tokens(struct cmx_engine *e, const struct cmx_part *p, struct c
 			break;
 	}
 	if (end != CMX_END_LENGTH || output_is_over(s))
-		end_sequence(e, s, end);
+		end_sequence(s, end);
 	else
 		s->state = CMX_SEQUENCE_OUTPUT;
 }
@@ -482,7 +554,7 @@ static int hand_out(struct cmx_engine *e, const struct cmx_part *p, struct cmx_s
 		    uint64_t ps, struct cmx_infer_err *err)
 {
 	bool prompt = s->state == CMX_SEQUENCE_PROMPT, data = !cmx_die_time_only(e->die);
-	uint32_t vocab = e->fwd.m->cfg.vocab;
+	uint32_t vocab = e->m->cfg.vocab;
 	int ret = 0;
 
 	s->len = p->pos + p->n;
@@ -490,7 +562,7 @@ static int hand_out(struct cmx_engine *e, const struct cmx_part *p, struct cmx_s
 		note_experts(e, p, s);
 	if (prompt && data && e->opt.forward.all_logits && s->req.logits)
 		ret = s->req.logits(s->req.arg, s, p->pos, p->n,
-				    e->fwd.logits + (uint64_t)p->first_logits * vocab, err);
+				    s->group->fwd->logits + (uint64_t)p->first_logits * vocab, err);
 	if (ret)
 		return ret;
 	if (prompt && !e->opt.forward.mtp)
@@ -498,7 +570,7 @@ static int hand_out(struct cmx_engine *e, const struct cmx_part *p, struct cmx_s
 	if (p->sample)
 		take_tokens(e, p, s, ps);
 	else if (s->len == s->req.n_prompt && !s->req.n)
-		end_sequence(e, s, CMX_END_LENGTH);
+		end_sequence(s, CMX_END_LENGTH);
 	return 0;
 }
 
@@ -507,37 +579,72 @@ static int launch_drafts(struct cmx_engine *e, struct cmx_infer_err *err)
 {
 	int ret = cmx_draft_launch(e, err);
 
-	for (uint32_t i = 0; i < e->n_mtp_parts && !ret; i++)
-		publish_pages(e, e->mtp_part_of[i]);
+	for (uint32_t i = 0; i < e->n_groups && !ret; i++) {
+		const struct cmx_group *g = &e->group[i];
+
+		for (uint32_t j = 0; j < g->n_mtp_parts; j++)
+			publish_pages(e, g->mtp_part_of[j]);
+	}
+	return ret;
+}
+
+/* What each group does in this step; how many sequences all of them have. */
+static uint32_t plan_step(struct cmx_engine *e)
+{
+	uint32_t all = 0;
+
+	for (uint32_t i = 0; i < e->n_groups; i++) {
+		struct cmx_group *g = &e->group[i];
+
+		g->n_parts = 0;
+		plan_prompts(e, g, e->opt.forward.rows - plan_output(g));
+		e->turn[i] = (struct cmx_turn){ g->fwd, g->part, g->n_parts };
+		all += g->n_parts;
+	}
+	return all;
+}
+
+static int take_step(struct cmx_engine *e, struct cmx_infer_err *err)
+{
+	int ret = cmx_forward_steps(e->turn, e->ranks, err);
+
+	if (!ret)
+		ret = cmx_die_finish(e->die, err);
+	return ret ? ret : cmx_draft_take(e, err);
+}
+
+static int hand_out_group(struct cmx_engine *e, const struct cmx_group *g, uint64_t ps,
+			  struct cmx_infer_err *err)
+{
+	int ret = 0;
+
+	e->stats.rows += g->fwd->step.n_rows;
+	for (uint32_t i = 0; i < g->n_parts && !ret; i++)
+		ret = g->part_of[i] ? hand_out(e, &g->part[i], g->part_of[i], ps, err) : 0;
 	return ret;
 }
 
 int cmx_engine_step(struct cmx_engine *e, struct cmx_infer_err *err)
 {
-	uint32_t n = 0, rows;
+	uint32_t n;
 	uint64_t ps;
 	int ret = launch_drafts(e, err);
 
 	if (!ret)
 		ret = admit(e, err);
-	if (ret || !e->n_running)
+	if (ret)
 		return ret;
-	rows = plan_output(e, &n);
-	plan_prompts(e, e->opt.forward.rows - rows, &n);
-	e->n_parts = n;
-	ret = cmx_forward_step(&e->fwd, e->part, n, err);
-	if (!ret)
-		ret = cmx_die_finish(e->die, err);
-	if (!ret)
-		ret = cmx_draft_take(e, err);
+	n = plan_step(e);
+	if (!n)
+		return 0;
+	ret = take_step(e, err);
 	if (ret)
 		return ret;
 	ps = now(e);
 	e->stats.steps++;
-	e->stats.rows += e->fwd.step.n_rows;
 	if (n > e->stats.most_seqs)
 		e->stats.most_seqs = n;
-	for (uint32_t i = 0; i < n && !ret; i++)
-		ret = e->part_of[i] ? hand_out(e, &e->part[i], e->part_of[i], ps, err) : 0;
+	for (uint32_t i = 0; i < e->n_groups && !ret; i++)
+		ret = hand_out_group(e, &e->group[i], ps, err);
 	return ret ? ret : 1;
 }

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Runs many requests on one die: sequences join and leave between steps, share
- * the pages of prompts that begin alike, and each has the bits it would have
+ * Runs many requests on one die or several: sequences join and leave between steps,
+ * share the pages of prompts that begin alike, and each has the bits it would have
  * alone. A request's pages are its own from admission on, so one that was let in
- * comes to its end; those that find no room wait, in order.
+ * comes to its end; those that find no room wait, in order. Where there are several
+ * groups of dies a sequence belongs to one of them, that which has most pages free
+ * when it is let in; all of them take their steps together.
  */
 #ifndef CMX_ENGINE_H
 #define CMX_ENGINE_H
 
 #include "cmx_forward.h"
 #include "cmx_kv_pages.h"
+#include "cmx_layout.h"
 
 struct cmx_sequence;
+struct cmx_group;
 
 struct cmx_request {
 	const uint32_t *ids;	/* prompt; copied */
@@ -51,6 +55,7 @@ struct cmx_sequence {
 	uint64_t serial;	/* of the last of them */
 	uint32_t *pages;
 	uint32_t n_pages;
+	struct cmx_group *group;	/* once it was let in */
 	uint32_t slot;
 	uint32_t *draft;	/* guesses for the tokens behind the last one, [opt.drafts] */
 	uint32_t n_draft;
@@ -61,7 +66,8 @@ struct cmx_sequence {
 };
 
 struct cmx_engine_options {
-	struct cmx_forward_options forward;
+	struct cmx_forward_options forward;	/* of each die */
+	struct cmx_layout layout;
 	bool no_reuse;		/* every prompt is computed in full */
 };
 
@@ -70,7 +76,7 @@ struct cmx_engine_stats {
 	uint64_t rows;		/* tokens that went through the layers */
 	uint64_t reused;	/* that did not have to */
 	uint32_t most_seqs;	/* of one step */
-	uint32_t most_pages;	/* in use at a time */
+	uint32_t most_pages;	/* of one group, in use at a time */
 	uint64_t drafted;	/* guesses that were put to the test */
 	uint64_t accepted;	/* that were what was chosen then */
 };
@@ -81,12 +87,16 @@ struct cmx_sequence_list {
 	uint32_t n;
 };
 
-struct cmx_engine {
-	struct cmx_engine_options opt;
+/* A die, and the weights on it. */
+struct cmx_rank {
 	struct cmx_die *die;
-	struct cmx_forward fwd;
+	const struct cmx_model *m;
+};
+
+/* Sequences that are on the same die. */
+struct cmx_group {
+	struct cmx_forward *fwd;
 	struct cmx_kv_pages pages;
-	struct cmx_sequence_list waiting;
 	struct cmx_sequence **running;	/* in the order of admission, [seqs] */
 	uint32_t n_running;
 	bool *slot_used;
@@ -96,12 +106,28 @@ struct cmx_engine {
 	struct cmx_part *mtp_part;	/* of the MTP block's last step, [seqs] */
 	struct cmx_sequence **mtp_part_of;
 	uint32_t n_mtp_parts;
+};
+
+struct cmx_engine {
+	struct cmx_engine_options opt;
+	struct cmx_die *die;		/* the first one */
+	const struct cmx_model *m;	/* its weights */
+	struct cmx_forward *fwd;	/* [ranks] */
+	struct cmx_turn *turn;		/* [ranks] */
+	struct cmx_group *group;
+	uint32_t n_groups;
+	uint32_t ranks;
+	struct cmx_sequence_list waiting;
 	struct cmx_engine_stats stats;
 };
 
-/* cmx_engine_free() in any case, before the die is closed. */
+/* On one die that has all of the model. cmx_engine_free() in any case, before the die is closed. */
 int cmx_engine_init(struct cmx_engine *e, const struct cmx_model *m, struct cmx_die *die,
 		    const struct cmx_engine_options *opt, struct cmx_infer_err *err);
+/* On the dies of an exchange, each a group of its own. */
+int cmx_engine_init_ranks(struct cmx_engine *e, const struct cmx_rank *rank, uint32_t ranks,
+			  struct cmx_exchange *x, const struct cmx_engine_options *opt,
+			  struct cmx_infer_err *err);
 /* Sequences outlive the engine. */
 void cmx_engine_free(struct cmx_engine *e);
 

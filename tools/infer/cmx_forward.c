@@ -2,6 +2,7 @@
 #include "cmx_forward.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmx_attention.h"
@@ -67,6 +68,8 @@ static int alloc_ffn(struct cmx_forward *f, struct cmx_infer_err *err)
 {
 	const struct cmx_model_config *c = &f->m->cfg;
 	uint64_t t = f->opt.rows, slots = t * c->n_used;
+	uint64_t got = f->opt.received ? f->opt.received : slots;
+	uint64_t own = f->opt.received ? 0 : slots;
 	uint64_t moe = cmx_model_n_moe(c) + f->opt.mtp;
 	uint64_t shared = (uint64_t)c->n_shared * c->moe_inter;
 	uint64_t glu = shared > c->inter ? shared : c->inter;
@@ -76,11 +79,11 @@ static int alloc_ffn(struct cmx_forward *f, struct cmx_infer_err *err)
 		{ "router scores", &f->router, t * c->n_expert, CMX_PLACE_DIE },
 		{ "chosen experts", &f->experts, moe * slots, CMX_PLACE_DIE },
 		{ "expert weights", &f->weights, slots, CMX_PLACE_DIE },
-		{ "expert plan", &f->plan, moe ? sizeof(*f->plan) / 4 : 0, CMX_PLACE_DIE },
-		{ "slot tokens", &f->slot_token, slots, CMX_PLACE_DIE },
-		{ "token slots", &f->token_slot, slots, CMX_PLACE_DIE },
-		{ "expert ffn", &f->slot_glu, slots * c->moe_inter, CMX_PLACE_DIE },
-		{ "expert output", &f->slot_out, slots * c->hidden, CMX_PLACE_DIE },
+		{ "expert plan", &f->plan, moe && own ? sizeof(*f->plan) / 4 : 0, CMX_PLACE_DIE },
+		{ "slot tokens", &f->slot_token, own, CMX_PLACE_DIE },
+		{ "token slots", &f->token_slot, own, CMX_PLACE_DIE },
+		{ "expert ffn", &f->slot_glu, got * c->moe_inter, CMX_PLACE_DIE },
+		{ "expert output", &f->slot_out, got * c->hidden, CMX_PLACE_DIE },
 	};
 
 	return alloc_buffers(f, b, sizeof(b) / sizeof(b[0]), err);
@@ -96,6 +99,7 @@ static int alloc_int8(struct cmx_forward *f, struct cmx_infer_err *err)
 {
 	const struct cmx_model_config *c = &f->m->cfg;
 	uint64_t t = f->opt.rows, wide = max_u64(c->q_lora, (uint64_t)c->n_head * c->v_dim), mid;
+	uint64_t got = f->opt.received ? f->opt.received : t * c->n_used;
 	struct buffer b[] = {
 		{ "INT8 input", &f->in_i8, t * cmx_i8_row_bytes(c->hidden) / 4, CMX_PLACE_DIE },
 		{ "INT8 rows", &f->mid_i8, 0, CMX_PLACE_DIE },
@@ -104,8 +108,8 @@ static int alloc_int8(struct cmx_forward *f, struct cmx_infer_err *err)
 	if (!c->int8)
 		return 0;
 	wide = max_u64(max_u64(wide, c->inter), (uint64_t)c->n_shared * c->moe_inter);
-	mid = max_u64(cmx_i8_row_bytes((uint32_t)wide), c->n_used * cmx_i8_row_bytes(c->moe_inter));
-	b[1].count = t * mid / 4;
+	mid = max_u64(t * cmx_i8_row_bytes((uint32_t)wide), got * cmx_i8_row_bytes(c->moe_inter));
+	b[1].count = mid / 4;
 	return alloc_buffers(f, b, sizeof(b) / sizeof(b[0]), err);
 }
 
@@ -236,7 +240,7 @@ static int launch_rope_table(struct cmx_forward *f, struct cmx_infer_err *err)
 	table.dim = f->m->cfg.rope;
 	table.base = f->m->cfg.rope_base;
 	table.yarn = f->m->cfg.yarn;
-	return cmx_die_launch(f->die, CMX_NPU_ROPE_TABLE, &table, "rope table", 0, err);
+	return cmx_die_launch(f->die, CMX_NPU_ROPE_TABLE, &table, "rope table", NULL, err);
 }
 
 int cmx_forward_init(struct cmx_forward *f, const struct cmx_model *m, struct cmx_die *die,
@@ -264,8 +268,24 @@ int cmx_forward_init(struct cmx_forward *f, const struct cmx_model *m, struct cm
 	return ret ? ret : launch_rope_table(f, err);
 }
 
+int cmx_forward_join(struct cmx_forward *f, struct cmx_exchange *x, uint32_t rank,
+		     struct cmx_infer_err *err)
+{
+	uint64_t slots = (uint64_t)f->opt.rows * f->m->cfg.n_used;
+
+	f->exchange = x;
+	f->rank = rank;
+	if (!cmx_die_time_only(f->die))
+		return 0;
+	f->routing = calloc(slots, sizeof(*f->routing));
+	return f->routing ? 0 : cmx_infer_fail(err, -ENOMEM, "no memory for %u choices",
+					       (uint32_t)slots);
+}
+
 void cmx_forward_free(struct cmx_forward *f)
 {
+	free(f->routing);
+	f->routing = NULL;
 	cmx_step_free(&f->step);
 	cmx_step_free(&f->mtp_step);
 }
@@ -279,7 +299,7 @@ static void pass_embed(struct cmx_pass *p)
 		.hidden = c->hidden, .vocab = c->vocab, .tokens = p->n,
 	};
 
-	cmx_pass_launch(p, CMX_NPU_EMBED, &a, "embed", 0);
+	cmx_pass_launch(p, CMX_NPU_EMBED, &a, "embed", NULL);
 }
 
 static void pass_glu(struct cmx_pass *p, const struct cmx_weight *gate,
@@ -291,7 +311,7 @@ static void pass_glu(struct cmx_pass *p, const struct cmx_weight *gate,
 		.tokens = p->n,
 	};
 
-	cmx_pass_launch(p, CMX_NPU_GLU, &a, label, 0);
+	cmx_pass_launch(p, CMX_NPU_GLU, &a, label, NULL);
 }
 
 static void pass_dense(struct cmx_pass *p)
@@ -315,48 +335,72 @@ static void pass_gate(struct cmx_pass *p, uint32_t *experts)
 		.group_rule = c->group_rule, .norm = c->norm_weights, .scale = c->weight_scale,
 		.tokens = p->n,
 	};
-	const struct cmx_k_plan plan = {
-		.ids = experts, .plan = p->f->plan, .slot_token = p->f->slot_token,
-		.token_slot = p->f->token_slot, .n_expert = c->n_expert, .n_used = c->n_used,
-		.tokens = p->n,
-	};
 
-	cmx_pass_launch(p, CMX_NPU_GATE, &a, "gate", 0);
-	cmx_pass_launch(p, CMX_NPU_PLAN, &plan, "expert plan", 0);
+	cmx_pass_launch(p, CMX_NPU_GATE, &a, "gate", NULL);
 }
 
-static void pass_experts(struct cmx_pass *p, uint32_t n_active)
+static void pass_plan(struct cmx_pass *p, const uint32_t *experts)
 {
-	const struct cmx_model_config *c = &p->f->m->cfg;
+	const struct cmx_forward *f = p->f;
+	const struct cmx_k_plan a = {
+		.ids = experts, .plan = f->plan, .slot_token = f->slot_token,
+		.token_slot = f->token_slot, .n_expert = f->m->cfg.n_expert,
+		.n_used = f->m->cfg.n_used, .tokens = p->n,
+	};
+
+	cmx_pass_launch(p, CMX_NPU_PLAN, &a, "expert plan", NULL);
+}
+
+/* Rows of the die's own tokens, or what came over the exchange. */
+static void pass_experts(struct cmx_pass *p, const struct cmx_received *got)
+{
+	const struct cmx_forward *f = p->f;
+	const struct cmx_model_config *c = &f->m->cfg;
 	const struct cmx_layer *y = p->y;
 	const struct cmx_k_expert_glu glu = {
-		.plan = p->f->plan, .slot_token = p->f->slot_token, .gate = y->exp_gate.va,
+		.plan = got->plan, .slot_token = f->slot_token, .gate = y->exp_gate.va,
 		.gate_type = y->exp_gate.type, .up = y->exp_up.va, .up_type = y->exp_up.type,
-		.x = p->in, .out = p->f->slot_glu, .rows = c->moe_inter, .k = c->hidden,
-		.n_expert = c->n_expert, .n_used = c->n_used, .tokens = p->n,
+		.x = got->rows, .out = f->slot_glu, .rows = c->moe_inter, .k = c->hidden,
+		.n_expert = f->m->n_local, .n_used = c->n_used, .tokens = p->n,
+		.received = !!f->exchange, .x_stride = got->stride,
 	};
 	struct cmx_k_expert_down down = {
-		.plan = p->f->plan, .w = y->exp_down.va, .type = y->exp_down.type,
-		.out = p->f->slot_out, .rows = c->hidden, .k = c->moe_inter,
-		.n_expert = c->n_expert, .n_used = c->n_used, .tokens = p->n,
+		.plan = got->plan, .w = y->exp_down.va, .type = y->exp_down.type,
+		.x = f->slot_glu, .out = f->slot_out, .rows = c->hidden, .k = c->moe_inter,
+		.n_expert = f->m->n_local, .n_used = c->n_used, .tokens = p->n,
+		.received = !!f->exchange,
+	};
+	const struct cmx_k_quantise round = {
+		.x = f->slot_glu, .out = f->mid_i8, .plan = f->exchange ? got->plan : NULL,
+		.rows = p->n * c->n_used, .k = c->moe_inter,
 	};
 
-	cmx_pass_launch(p, CMX_NPU_EXPERT_GLU, &glu, "expert glu", n_active);
-	down.x = cmx_pass_input(p, &y->exp_down, p->f->slot_glu, c->moe_inter, p->n * c->n_used,
-				p->f->mid_i8, "quantise experts");
-	cmx_pass_launch(p, CMX_NPU_EXPERT_DOWN, &down, "expert down", n_active);
+	cmx_pass_launch(p, CMX_NPU_EXPERT_GLU, &glu, "expert glu", &got->load);
+	if (y->exp_down.type == CMX_TENSOR_I8) {
+		cmx_pass_launch(p, CMX_NPU_QUANTISE, &round, "quantise experts", &got->load);
+		down.x = (const float *)f->mid_i8;
+	}
+	cmx_pass_launch(p, CMX_NPU_EXPERT_DOWN, &down, "expert down", &got->load);
 }
 
-static void pass_combine(struct cmx_pass *p)
+/* INT8 models have BF16 on the way back, so one die rounds as well. */
+static uint32_t combine_form(const struct cmx_pass *p)
 {
-	const struct cmx_model_config *c = &p->f->m->cfg;
+	if (p->y->exp_down.type != CMX_TENSOR_I8)
+		return CMX_COMBINE_F32;
+	return p->f->exchange ? CMX_COMBINE_BF16 : CMX_COMBINE_ROUNDED;
+}
+
+static void pass_combine(struct cmx_pass *p, const void *out)
+{
+	const struct cmx_forward *f = p->f;
 	const struct cmx_k_combine a = {
-		.x = p->f->x, .y = p->f->slot_out, .weights = p->f->weights,
-		.token_slot = p->f->token_slot, .shared = p->f->shared, .out = p->f->x,
-		.hidden = c->hidden, .n_used = c->n_used, .tokens = p->n,
+		.x = f->x, .y = out, .weights = f->weights, .token_slot = f->token_slot,
+		.shared = f->shared, .out = f->x, .hidden = f->m->cfg.hidden,
+		.n_used = f->m->cfg.n_used, .tokens = p->n, .form = combine_form(p),
 	};
 
-	cmx_pass_launch(p, CMX_NPU_COMBINE, &a, "combine", 0);
+	cmx_pass_launch(p, CMX_NPU_COMBINE, &a, "combine", NULL);
 }
 
 static void pass_shared(struct cmx_pass *p, uint32_t width)
@@ -370,31 +414,100 @@ static void pass_shared(struct cmx_pass *p, uint32_t width)
 			"shared down");
 }
 
-static void pass_moe(struct cmx_pass *p)
+static uint32_t moe_layer(const struct cmx_pass *p)
+{
+	return p->layer - p->f->m->cfg.n_dense;
+}
+
+static uint32_t *moe_choices(const struct cmx_pass *p)
+{
+	return p->f->experts + (uint64_t)moe_layer(p) * p->f->opt.rows * p->f->m->cfg.n_used;
+}
+
+static void moe_choose(struct cmx_pass *p)
 {
 	const struct cmx_forward *f = p->f;
 	const struct cmx_model_config *c = &f->m->cfg;
-	uint32_t moe = p->layer - c->n_dense, active = 0;
 
 	cmx_pass_matmul(p, &p->y->router, c->n_expert, c->hidden, f->h, NULL, f->router, "router");
-	pass_gate(p, f->experts + (uint64_t)moe * f->opt.rows * c->n_used);
-	if (c->n_shared)
-		pass_shared(p, c->n_shared * c->moe_inter);
-	if (cmx_die_time_only(f->die) && !p->ret)
-		p->ret = cmx_step_active(p->step, moe, &active, p->err);
-	pass_experts(p, active);
-	pass_combine(p);
+	pass_gate(p, moe_choices(p));
+	if (!f->exchange)
+		pass_plan(p, moe_choices(p));
 }
 
-void cmx_pass_layer(struct cmx_pass *p, uint32_t layer)
+static void moe_route(struct cmx_pass *p)
 {
 	const struct cmx_forward *f = p->f;
-	const struct cmx_layer *y = &f->m->layer[layer];
-	uint32_t hidden = f->m->cfg.hidden;
-	bool dense = layer < f->m->cfg.n_dense;
 
-	p->layer = layer;
-	p->y = y;
+	p->ret = cmx_step_choices(p->step, moe_layer(p), f->m->cfg.n_used, f->routing, p->err);
+	if (!p->ret)
+		p->ret = cmx_exchange_route(f->exchange, f->rank, f->routing, p->n, p->err);
+}
+
+static void moe_send(struct cmx_pass *p)
+{
+	p->ret = cmx_exchange_send(p->f->exchange, p->f->rank, p->in, moe_choices(p), p->n,
+				   p->err);
+}
+
+/* All experts are here. */
+static void moe_own(struct cmx_pass *p)
+{
+	const struct cmx_forward *f = p->f;
+	struct cmx_received own = {
+		.rows = p->in, .plan = f->plan, .load.rows = p->n * f->m->cfg.n_used,
+	};
+
+	if (cmx_die_time_only(f->die) && !p->ret)
+		p->ret = cmx_step_active(p->step, moe_layer(p), &own.load.active, p->err);
+	pass_experts(p, &own);
+}
+
+static void moe_received(struct cmx_pass *p)
+{
+	const struct cmx_forward *f = p->f;
+	struct cmx_received got = { 0 };
+
+	if (!p->ret)
+		p->ret = cmx_exchange_receive(f->exchange, f->rank, &got, p->err);
+	pass_experts(p, &got);
+	if (!p->ret)
+		p->ret = cmx_exchange_return(f->exchange, f->rank, f->slot_out, p->err);
+}
+
+static void moe_work(struct cmx_pass *p)
+{
+	const struct cmx_model_config *c = &p->f->m->cfg;
+
+	if (c->n_shared && p->n)
+		pass_shared(p, c->n_shared * c->moe_inter);
+	if (p->f->exchange)
+		moe_received(p);
+	else
+		moe_own(p);
+}
+
+static void moe_collect(struct cmx_pass *p)
+{
+	const struct cmx_forward *f = p->f;
+	const void *out = f->slot_out;
+
+	if (f->exchange)
+		p->ret = cmx_exchange_collect(f->exchange, f->rank, &out, p->err);
+	if (p->n)
+		pass_combine(p, out);
+}
+
+/* What a rank does alone: all of a dense layer. */
+static void layer_start(struct cmx_pass *p)
+{
+	const struct cmx_forward *f = p->f;
+	const struct cmx_layer *y = p->y;
+	uint32_t hidden = f->m->cfg.hidden;
+	bool dense = p->layer < f->m->cfg.n_dense;
+
+	if (!p->n)
+		return;
 	p->in = cmx_pass_norm_for(p, f->x, &y->attn_norm, f->h, hidden, &y->kv_a, f->in_i8,
 				  "attn norm");
 	cmx_pass_attention(p);
@@ -403,7 +516,26 @@ void cmx_pass_layer(struct cmx_pass *p, uint32_t layer)
 	if (dense)
 		pass_dense(p);
 	else
-		pass_moe(p);
+		moe_choose(p);
+}
+
+void cmx_pass_layer(struct cmx_pass *p, uint32_t ranks, uint32_t layer)
+{
+	const struct cmx_forward *f = p->f;
+
+	for (uint32_t i = 0; i < ranks; i++) {
+		p[i].layer = layer;
+		p[i].y = &p[i].f->m->layer[layer];
+	}
+	cmx_pass_ranks(p, ranks, layer_start);
+	if (layer < f->m->cfg.n_dense)
+		return;
+	if (f->exchange && cmx_die_time_only(f->die))
+		cmx_pass_ranks(p, ranks, moe_route);
+	if (f->exchange)
+		cmx_pass_ranks(p, ranks, moe_send);
+	cmx_pass_ranks(p, ranks, moe_work);
+	cmx_pass_ranks(p, ranks, moe_collect);
 }
 
 /* Logits of the rows that are wanted. */
@@ -413,7 +545,7 @@ static void pass_head(struct cmx_pass *p)
 	const struct cmx_model_config *c = &f->m->cfg;
 	struct cmx_pass tail = *p;
 
-	if (f->opt.hidden)
+	if (f->opt.hidden && p->n)
 		cmx_pass_norm(&tail, f->x, NULL, &f->m->out_norm, f->hidden, c->hidden, p->n,
 			      "hidden norm");
 	tail.n = f->step.n_want;
@@ -437,7 +569,9 @@ static void pass_sample(struct cmx_pass *p)
 		.n_penalty = st->n_penalty, .n_history = st->n_history,
 	};
 
-	cmx_pass_launch(p, CMX_NPU_SAMPLE, &a, "sample", 0);
+	if (!st->n_samples)
+		return;
+	cmx_pass_launch(p, CMX_NPU_SAMPLE, &a, "sample", NULL);
 	if (!p->ret)
 		p->ret = cmx_die_copy(f->die, f->sampled, f->sample_out,
 				      st->n_samples * sizeof(*f->sampled), "token to host", p->err);
@@ -456,21 +590,53 @@ int cmx_forward_prompt(struct cmx_forward *f, uint32_t slot, const uint32_t *ids
 			    "prompt to die", err);
 }
 
+static void step_start(struct cmx_pass *p)
+{
+	if (p->n)
+		pass_embed(p);
+}
+
+static void step_end(struct cmx_pass *p)
+{
+	pass_head(p);
+	pass_sample(p);
+}
+
+static int take_step(struct cmx_pass *p, const struct cmx_turn *turn, uint32_t ranks,
+		     struct cmx_infer_err *err)
+{
+	for (uint32_t i = 0; i < ranks; i++) {
+		cmx_pass_start(&p[i], &turn[i], &turn[i].f->step, "step to die", err);
+		if (p[i].ret)
+			return p[i].ret;
+	}
+	cmx_pass_ranks(p, ranks, step_start);
+	for (uint32_t l = 0; l < turn->f->m->cfg.n_layer; l++)
+		cmx_pass_layer(p, ranks, l);
+	cmx_pass_ranks(p, ranks, step_end);
+	return p->ret;
+}
+
+int cmx_forward_steps(const struct cmx_turn *turn, uint32_t ranks, struct cmx_infer_err *err)
+{
+	struct cmx_pass *p = calloc(ranks, sizeof(*p));
+	int ret;
+
+	if (!p)
+		return cmx_infer_fail(err, -ENOMEM, "no memory for a step of %u ranks", ranks);
+	ret = take_step(p, turn, ranks, err);
+	free(p);
+	return ret;
+}
+
 int cmx_forward_step(struct cmx_forward *f, struct cmx_part *part, uint32_t n,
 		     struct cmx_infer_err *err)
 {
-	struct cmx_pass p = { .f = f, .step = &f->step, .err = err };
+	const struct cmx_turn turn = { f, part, n };
+	struct cmx_pass p;
 
-	p.ret = cmx_step_build(&f->step, part, n, err);
-	p.n = f->step.n_rows;
-	if (!p.ret)
-		p.ret = cmx_die_copy(f->die, f->step_die, f->step_host, f->step.bytes,
-				     "step to die", err);
-	pass_embed(&p);
-	for (uint32_t l = 0; l < f->m->cfg.n_layer; l++)
-		cmx_pass_layer(&p, l);
-	pass_head(&p);
-	if (f->step.n_samples)
-		pass_sample(&p);
-	return p.ret;
+	/* Whoever asks for one die's step has tokens for it. */
+	if (!n)
+		return cmx_infer_fail(err, -EINVAL, "a step without tokens");
+	return take_step(&p, &turn, 1, err);
 }

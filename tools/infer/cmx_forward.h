@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The forward pass of a batch: turns steps into kernel launches. Nothing is
- * computed here. After cmx_die_finish() the host finds the chosen ids in
+ * computed here. Several dies take a step together if their experts are shared
+ * out (cmx_exchange.h). After cmx_die_finish() the host finds the chosen ids in
  * f->sampled. Logits, hidden states and chosen experts can be looked at where
  * they are, on the die, unless it is time-only.
  */
 #ifndef CMX_FORWARD_H
 #define CMX_FORWARD_H
 
+#include "cmx_exchange.h"
 #include "cmx_model.h"
 #include "cmx_step.h"
 
@@ -26,6 +28,8 @@ struct cmx_forward_options {
 	bool absorb;		/* prompts take the absorbed form as well */
 	bool hidden;		/* keep all rows after the final norm */
 	bool mtp;		/* room for what cmx_mtp.h does, hidden states included */
+	/* With an exchange: most rows that the die's experts get; 0: it has all the experts. */
+	uint32_t received;
 };
 
 /* Buffers are on the die but for those marked (host). */
@@ -34,6 +38,9 @@ struct cmx_forward {
 	struct cmx_die *die;
 	struct cmx_forward_options opt;
 	struct cmx_step_limits max, mtp_max;
+	struct cmx_exchange *exchange;	/* NULL: all experts are here */
+	uint32_t rank;			/* in it */
+	int32_t *routing;		/* (host) time-only: choices for the exchange */
 	/* Called before each launch with its arguments; NULL: nobody looks. 0 or a failure. */
 	int (*observe)(void *arg, enum cmx_npu_id id, const void *args);
 	void *observe_arg;
@@ -88,7 +95,20 @@ void cmx_forward_free(struct cmx_forward *f);
 /* Copies a prompt to the place that the die has for the ids of sequence @slot. */
 int cmx_forward_prompt(struct cmx_forward *f, uint32_t slot, const uint32_t *ids, uint32_t n,
 		       struct cmx_infer_err *err);
-/* Launches a step. The parts must live until it is finished. */
+/* Takes part in an exchange as @rank from now on; opt.received must have been given. */
+int cmx_forward_join(struct cmx_forward *f, struct cmx_exchange *x, uint32_t rank,
+		     struct cmx_infer_err *err);
+
+/* What one die does in a step; with @n 0 only its experts work. */
+struct cmx_turn {
+	struct cmx_forward *f;
+	struct cmx_part *part;
+	uint32_t n;
+};
+
+/* Launches a step on all ranks of an exchange, in their order; or on one die without. */
+int cmx_forward_steps(const struct cmx_turn *turn, uint32_t ranks, struct cmx_infer_err *err);
+/* Launches a step of one die. The parts must live until it is finished. */
 int cmx_forward_step(struct cmx_forward *f, struct cmx_part *part, uint32_t n,
 		     struct cmx_infer_err *err);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmx_kv_pages.h"
+#include "cmx_layout.h"
 
 #define MAX_BATCH	4096u
 
@@ -41,16 +42,21 @@ void cmx_infer_usage(FILE *f)
 	      "      --min-p P        of these those P times as likely as the first (default 0)\n"
 	      "      --seed S         seed of the draw (default 0)\n"
 	      "\n"
+	      "Of each die, if there are several:\n"
 	      "      --chunk C        most tokens of a step (default 256)\n"
 	      "      --max-batch B    most sequences of a step (default 16)\n"
 	      "      --ctx N          most positions of a sequence (default: prompt + N)\n"
 	      "      --kv-pages N     pages of the cache (default: as many as B sequences need)\n"
 	      "      --kv-page P      positions of a page, a power of two (default 64)\n"
+	      "\n"
 	      "      --no-reuse       compute every prompt in full, even if its beginning is there\n"
 	      "      --absorb         prompts, too, work on the latent cache itself\n"
 	      "      --mtp M          guess a token ahead with the model's MTP block: 1, 0 (the\n"
 	      "                       default), or auto, if it has one; changes no output\n"
-	      "      --die I          die to run on (default 0)\n"
+	      "      --die I          die to run on (default 0), or the first of several\n"
+	      "      --ep N           share out the experts over N dies (default 1); with more dies\n"
+	      "                       than experts they have replicas\n"
+	      "      --dp N           share out the sequences over N dies (default: as --ep)\n"
 	      "      --threads T      host threads that carry out launches (default 1)\n"
 	      "      --logits FILE    f32 logits of every prompt position, [token][vocab]\n"
 	      "      --experts-out FILE  experts chosen, as JSON by layer and token\n"
@@ -180,6 +186,8 @@ static int parse_options(struct cmx_infer_options *o, int argc, char **argv,
 		  .given = &o->has_chunk },
 		{ "ctx", .u32 = &o->ctx, .min = 1, .max = CMX_MAX_TOKENS },
 		{ "die", .u32 = &o->die, .max = UINT32_MAX },
+		{ "ep", .u32 = &o->ep, .min = 1, .max = CMX_MAX_RANKS },
+		{ "dp", .u32 = &o->dp, .min = 1, .max = CMX_MAX_RANKS },
 		{ "max-batch", .u32 = &o->max_batch, .min = 1, .max = MAX_BATCH,
 		  .given = &o->has_max_batch },
 		{ "kv-pages", .u32 = &o->kv_pages, .min = 1, .max = CMX_MAX_TOKENS },

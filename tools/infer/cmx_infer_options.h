@@ -37,6 +37,8 @@ struct cmx_infer_options {
 	uint32_t chunk;
 	uint32_t ctx;		/* 0: as much as the run needs */
 	uint32_t die;
+	uint32_t ep;		/* 0: not given */
+	uint32_t dp;
 	uint32_t max_batch;
 	uint32_t kv_pages;	/* 0: as many as the batch may need */
 	uint32_t kv_page;	/* positions, a power of two */

@@ -44,6 +44,23 @@ static void text_model(const struct cmx_infer_report *r, FILE *f)
 		(double)r->weight_bytes / 1e6);
 }
 
+/* Said where it is not what goes without saying. */
+static void text_layout(const struct cmx_infer_report *r, FILE *f)
+{
+	const struct cmx_layout *l = &r->engine->opt.layout;
+
+	if (l->ep > 1)
+		fprintf(f, "layout         experts on %u dies (EP), sequences on %u (DP)\n", l->ep,
+			l->dp);
+}
+
+static void json_layout(const struct cmx_infer_report *r, const char *behind, FILE *f)
+{
+	const struct cmx_layout *l = &r->engine->opt.layout;
+
+	fprintf(f, "\"layout\": {\"ep\": %u, \"dp\": %u},%s", l->ep, l->dp, behind);
+}
+
 static void text_machine(const struct cmx_infer_report *r, FILE *f)
 {
 	fprintf(f, "NPU launches   %" PRIu64 "\n", r->done.launches);
@@ -86,6 +103,7 @@ void cmx_infer_report_text(const struct cmx_infer_report *r, FILE *f)
 	uint32_t out = s->run.n_output, steps = out ? out - 1 : 0;
 
 	text_model(r, f);
+	text_layout(r, f);
 	fprintf(f, "tokens         %u prompt, %u output%s\n", s->run.n_prompt, out,
 		s->run.end == CMX_END_EOS ? " (end token)" :
 		s->run.end == CMX_END_STOP ? " (stop string)" : "");
@@ -198,6 +216,7 @@ void cmx_infer_report_json(const struct cmx_infer_report *r, FILE *f)
 	fputs("\",\n", f);
 	json_virtual(r, f);
 	fputs("  ", f);
+	json_layout(r, "\n  ", f);
 	json_mtp(r, "\n  ", f);
 	json_machine(r, "\n  ", f);
 	fprintf(f, "\"prefill_tokens_per_s\": %.3f, \"decode_tokens_per_s\": %.3f}\n}\n",
@@ -263,11 +282,12 @@ void cmx_infer_report_batch_text(const struct cmx_infer_report *r, FILE *f)
 	struct totals t = sum_up(r);
 
 	text_model(r, f);
+	text_layout(r, f);
 	fprintf(f, "requests       %u, %u of them failed\n", r->jobs->n, t.failed);
 	fprintf(f, "tokens         %" PRIu64 " prompt (%" PRIu64 " reused), %" PRIu64 " output\n",
 		t.prompt, st->reused, t.output);
 	fprintf(f, "steps          %" PRIu64 ", up to %u sequences, %u of %u pages in use\n",
-		st->steps, st->most_seqs, st->most_pages, r->engine->pages.n);
+		st->steps, st->most_seqs, st->most_pages, r->engine->opt.forward.pages);
 	text_mtp(r, f);
 	if (r->opt->time_only)
 		fprintf(f, "host           time only: nothing was computed\n");
@@ -294,9 +314,10 @@ void cmx_infer_report_batch_json(const struct cmx_infer_report *r, FILE *f)
 		", \"reused_tokens\": %" PRIu64 ", \"output_tokens\": %" PRIu64
 		", \"steps\": %" PRIu64 ", \"rows\": %" PRIu64 ", \"most_sequences\": %u, "
 		"\"most_pages\": %u, \"pages\": %u, ", r->jobs->n, t.failed, t.prompt, st->reused,
-		t.output, st->steps, st->rows, st->most_seqs, st->most_pages, r->engine->pages.n);
+		t.output, st->steps, st->rows, st->most_seqs, st->most_pages, r->engine->opt.forward.pages);
 	fprintf(f, "\"virtual\": {\"start_ps\": %" PRIu64 ", \"end_ps\": %" PRIu64 "}, ",
 		r->start_ps, r->done.now_ps);
+	json_layout(r, " ", f);
 	json_mtp(r, " ", f);
 	json_machine(r, " ", f);
 	fprintf(f, "\"tokens_per_s\": %.3f, \"output_tokens_per_s\": %.3f}}}\n",

@@ -17,6 +17,7 @@
 #include "cmx_infer_shape.h"
 #include "cmx_load_progress.h"
 #include "cmx_model_tokenizer.h"
+#include "cmx_ranks.h"
 #include "cmx_stop.h"
 #include "kernels/cmx_kernel_clock.h"
 
@@ -32,8 +33,7 @@ struct session {
 	struct cmx_recording replay;
 	struct cmx_jobs jobs;
 	struct cmx_machine *machine;
-	struct cmx_die *die;
-	struct cmx_model model;
+	struct cmx_ranks ranks;
 	struct cmx_engine_options shape;
 	struct cmx_engine engine;
 	struct cmx_infer_report report;
@@ -210,31 +210,31 @@ static int open_inputs(struct session *s)
 	return ret ? ret : cmx_infer_outputs_open(&s->out, &s->opt, &s->err);
 }
 
-static int open_die(struct session *s)
+static int open_machine(struct session *s)
 {
-	struct cmx_machine_options o = {
-		.threads = s->opt.threads, .time_only = s->opt.time_only, .trace = s->opt.trace,
-	};
+	struct cmx_machine_options o = cmx_ranks_machine(&s->shape, cmx_source_config(s->source));
 	int ret = cmx_isa_choose(&o.isa, &s->report.isa_why, &s->err);
 
 	if (ret)
 		return ret;
 	s->report.isa = cmx_isa_name(o.isa);
+	o.threads = s->opt.threads;
+	o.time_only = s->opt.time_only;
+	o.trace = s->opt.trace;
 	ret = cmx_machine_open(&o, &s->machine, &s->err);
-	return ret ? ret : cmx_die_open(s->machine, s->opt.die, &s->die, &s->err);
+	if (ret)
+		return ret;
+	return cmx_ranks_open(&s->ranks, s->machine, s->opt.die, &s->shape.layout, &s->err);
 }
 
 static int load_model(struct session *s)
 {
 	struct cmx_load_progress p = { .what = "load" };
-	struct cmx_load_options opt = {
-		.mtp = s->shape.forward.mtp,
+	const struct cmx_load_options opt = {
 		.progress = cmx_load_progress, .progress_ctx = &p,
 	};
 
-	cmx_forward_bytes(cmx_source_config(s->source), &s->shape.forward, &opt.cache_bytes,
-			  &opt.buffer_bytes);
-	return cmx_model_load(s->source, s->die, &opt, &s->model, &s->err);
+	return cmx_ranks_load(&s->ranks, s->source, &s->shape, &opt, &s->err);
 }
 
 /* A prompt that can never run is worth no loading. */
@@ -263,17 +263,18 @@ static int check_single(struct session *s)
 static int load(struct session *s)
 {
 	double start = host_now();
-	int ret = open_die(s);
+	int ret = cmx_infer_shape(&s->opt, cmx_source_config(s->source), &s->jobs,
+				  s->opt.replay ? &s->replay : NULL, &s->shape, &s->err);
 
-	if (!ret)
-		ret = cmx_infer_shape(&s->opt, cmx_source_config(s->source), &s->jobs,
-				      s->opt.replay ? &s->replay : NULL, &s->shape, &s->err);
 	if (!ret)
 		ret = check_single(s);
 	if (!ret)
+		ret = open_machine(s);
+	if (!ret)
 		ret = load_model(s);
 	if (!ret)
-		ret = cmx_engine_init(&s->engine, &s->model, s->die, &s->shape, &s->err);
+		ret = cmx_engine_init_ranks(&s->engine, s->ranks.rank, s->shape.layout.ep,
+					    s->ranks.exchange, &s->shape, &s->err);
 	if (!ret)
 		ret = cmx_machine_finish(s->machine, &s->err);
 	if (!ret)
@@ -288,7 +289,7 @@ static int write_logits(void *arg, const struct cmx_sequence *seq, uint32_t pos,
 {
 	const struct cmx_job *j = arg;
 	struct session *s = j->owner;
-	uint32_t vocab = s->model.cfg.vocab;
+	uint32_t vocab = s->engine.m->cfg.vocab;
 	size_t count = (size_t)n * vocab;
 	FILE *f = s->out.logits.f;
 
@@ -470,10 +471,10 @@ static int finish_report(struct session *s)
 	int ret = cmx_machine_stats(s->machine, &r->done, &s->err);
 
 	r->opt = &s->opt;
-	r->cfg = &s->model.cfg;
+	r->cfg = &s->engine.m->cfg;
 	r->jobs = &s->jobs;
 	r->engine = &s->engine;
-	r->weight_bytes = s->model.weight_bytes;
+	r->weight_bytes = cmx_ranks_weight_bytes(&s->ranks);
 	for (uint32_t i = 0; i < s->jobs.n && !ret; i++) {
 		if (s->jobs.job[i].collect && fflush(s->jobs.job[i].collect))
 			ret = cmx_infer_fail(&s->err, -ENOMEM, "no memory for the text");
@@ -483,11 +484,19 @@ static int finish_report(struct session *s)
 
 static void write_trace(struct session *s)
 {
+	FILE *f = s->out.trace.f;
 	uint64_t n;
-	const struct cmx_trace_event *e = cmx_die_events(s->die, &n);
 
-	if (s->out.trace.f)
-		cmx_trace_write_json(cmx_die_track(s->die), e, n, s->out.trace.f);
+	if (!f)
+		return;
+	cmx_trace_begin(f);
+	for (uint32_t i = 0; i < s->shape.layout.ep; i++) {
+		const struct cmx_die *die = s->ranks.die[i];
+		const struct cmx_trace_event *e = cmx_die_events(die, &n);
+
+		cmx_trace_track(cmx_die_track(die), !i, e, n, f);
+	}
+	cmx_trace_end(f);
 }
 
 /* Jobs that never got to the engine are recorded as refused. */
@@ -497,7 +506,7 @@ static int write_record(struct session *s)
 	struct cmx_recording r;
 	int ret = 0;
 
-	cmx_infer_shape_record(&s->shape, &s->model.cfg, &r);
+	cmx_infer_shape_record(&s->shape, &s->engine.m->cfg, &r);
 	r.n = s->jobs.n;
 	r.seq = calloc(r.n, sizeof(struct cmx_decisions *));
 	if (!refused || !r.seq)
@@ -527,7 +536,7 @@ static int write_outputs(struct session *s)
 	if (!ret && s->out.blocks.f)
 		ret = cmx_block_log_write(&s->report, s->out.blocks.f, &s->err);
 	if (!ret && s->out.experts.f)
-		cmx_infer_write_experts(&s->jobs.job[0].seq->run, s->model.cfg.n_dense,
+		cmx_infer_write_experts(&s->jobs.job[0].seq->run, s->engine.m->cfg.n_dense,
 					s->out.experts.f);
 	return ret;
 }
@@ -582,7 +591,7 @@ static void session_close(struct session *s)
 	cmx_infer_outputs_abort(&s->out);
 	cmx_block_log_end();
 	cmx_engine_free(&s->engine);
-	cmx_model_free(&s->model);
+	cmx_ranks_close(&s->ranks);
 	cmx_machine_close(s->machine);
 	cmx_jobs_free(&s->jobs);
 	cmx_recording_free(&s->replay);

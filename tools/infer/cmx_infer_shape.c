@@ -73,12 +73,29 @@ static uint32_t log2_of(uint32_t power)
 	return (uint32_t)__builtin_ctz(power);
 }
 
+/* Without limits of its own a rank has room for all that can come. */
+static int set_received(const struct cmx_model_config *c, struct cmx_engine_options *e,
+			struct cmx_infer_err *err)
+{
+	const struct cmx_layout *l = &e->layout;
+	uint64_t most = cmx_exchange_most(l->ep, e->forward.rows, c->n_used,
+					  cmx_layout_local(l, c->n_expert));
+
+	if (most > UINT32_MAX)
+		return cmx_infer_fail(err, -EINVAL,
+				      "--chunk is %u: experts of a die might get %" PRIu64
+				      " rows, the limit is %u", e->forward.rows, most, UINT32_MAX);
+	e->forward.received = l->ep > 1 ? (uint32_t)most : 0;
+	return 0;
+}
+
 static int from_options(const struct cmx_infer_options *o, const struct cmx_model_config *c,
 			const struct cmx_jobs *jobs, struct cmx_engine_options *e,
 			struct cmx_infer_err *err)
 {
 	uint32_t all = prompt_tokens(jobs);
 	struct cmx_forward_options *f = &e->forward;
+	int ret;
 
 	*e = (struct cmx_engine_options){
 		.no_reuse = o->no_reuse,
@@ -99,7 +116,10 @@ static int from_options(const struct cmx_infer_options *o, const struct cmx_mode
 	if (f->ctx > c->ctx)
 		return cmx_infer_fail(err, -EINVAL, "--ctx is %u, the limit of the model is %u",
 				      f->ctx, c->ctx);
-	return f->pages ? 0 : pages_of_largest(jobs, f, &f->pages, err);
+	ret = cmx_layout_init(&e->layout, o->ep, o->dp, c, err);
+	if (ret || f->pages)
+		return ret;
+	return pages_of_largest(jobs, f, &f->pages, err);
 }
 
 struct pair {
@@ -149,6 +169,8 @@ static int check_replay(const struct cmx_infer_options *o, const struct cmx_jobs
 		{ "--max-batch", o->has_max_batch, o->max_batch < r->n ? o->max_batch : r->n,
 		  r->max_batch },
 		{ "--ctx", o->ctx, o->ctx, r->ctx },
+		{ "--ep", o->ep, o->ep, r->ep },
+		{ "--dp", o->dp, o->dp, r->dp },
 		{ "--kv-pages", o->kv_pages, o->kv_pages, r->pages },
 		{ "--kv-page", o->has_kv_page, o->kv_page, 1u << r->page_shift },
 		{ "--absorb", o->absorb, 1, r->absorb },
@@ -165,10 +187,14 @@ int cmx_infer_shape(const struct cmx_infer_options *o, const struct cmx_model_co
 		    const struct cmx_jobs *jobs, const struct cmx_recording *replay,
 		    struct cmx_engine_options *e, struct cmx_infer_err *err)
 {
-	if (!replay)
-		return from_options(o, c, jobs, e, err);
+	int ret;
+
+	if (!replay) {
+		ret = from_options(o, c, jobs, e, err);
+		return ret ? ret : set_received(c, e, err);
+	}
 	*e = (struct cmx_engine_options){
-		.no_reuse = replay->no_reuse,
+		.no_reuse = replay->no_reuse, .layout = { replay->ep, replay->dp, replay->tp },
 		.forward = {
 			.ctx = replay->ctx, .rows = replay->chunk, .seqs = replay->max_batch,
 			.pages = replay->pages, .page_shift = replay->page_shift,
@@ -176,7 +202,8 @@ int cmx_infer_shape(const struct cmx_infer_options *o, const struct cmx_model_co
 			.mtp = replay->mtp, .drafts = replay->mtp,
 		},
 	};
-	return check_replay(o, jobs, replay, err);
+	ret = check_replay(o, jobs, replay, err);
+	return ret ? ret : set_received(c, e, err);
 }
 
 void cmx_infer_shape_record(const struct cmx_engine_options *e, const struct cmx_model_config *c,
@@ -188,6 +215,7 @@ void cmx_infer_shape_record(const struct cmx_engine_options *e, const struct cmx
 		.n_moe = cmx_model_n_moe(c) + f->mtp, .n_expert = c->n_expert, .n_used = c->n_used,
 		.vocab = c->vocab, .chunk = f->rows, .max_batch = f->seqs, .ctx = f->ctx,
 		.pages = f->pages, .page_shift = f->page_shift, .all_logits = f->all_logits,
-		.absorb = f->absorb, .no_reuse = e->no_reuse, .mtp = f->mtp,
+		.absorb = f->absorb, .no_reuse = e->no_reuse, .mtp = f->mtp, .ep = e->layout.ep,
+		.dp = e->layout.dp, .tp = e->layout.tp,
 	};
 }

@@ -91,6 +91,11 @@ void cmx_machine_close(struct cmx_machine *m)
 	free(m);
 }
 
+uint32_t cmx_machine_dies(const struct cmx_machine *m)
+{
+	return cmx_device(m->ctx)->num_dies;
+}
+
 /* What a die that failed says goes before the stall of those that wait for it. */
 static int collect(struct cmx_machine *m, int waited, struct cmx_infer_err *err)
 {

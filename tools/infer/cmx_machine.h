@@ -44,6 +44,9 @@ int cmx_machine_open(const struct cmx_machine_options *opt, struct cmx_machine *
 /* Closes its dies as well. */
 void cmx_machine_close(struct cmx_machine *m);
 
+/* Dies there are, by number from 0. */
+uint32_t cmx_machine_dies(const struct cmx_machine *m);
+
 /*
  * Carries out all that was appended to any die; memory and stats are up to date then.
  * -EINTR after a signal to stop, within about one block's time.

@@ -31,6 +31,14 @@ struct cmx_die {
 	uint64_t max_events;
 };
 
+/*
+ * Room for one more command of @slots slots, which is to complete with the number of those
+ * pending; what all dies have is carried out first if there is none. Then it was appended.
+ */
+int cmx_die_reserve(struct cmx_die *die, uint32_t slots, const char *label,
+		    struct cmx_infer_err *err);
+void cmx_die_appended(struct cmx_die *die);
+
 /* The library's own text, if it has one for @ret. */
 int cmx_machine_fail(struct cmx_infer_err *err, int ret, const char *what);
 int cmx_machine_check_stopped(struct cmx_infer_err *err);

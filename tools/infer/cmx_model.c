@@ -39,8 +39,11 @@ struct loader {
 	uint64_t stored;	/* in the files */
 	struct cmx_infer_err *err;
 	bool keep;		/* false: check only, for MTP blocks that are not used */
+	const int32_t *experts;	/* of the die; NULL: all */
+	uint32_t n_experts;
 	/* Of the tensors that are being taken. */
 	bool table;		/* rows are looked up: not packed */
+	bool slice;		/* a matrix for each expert: those of the die */
 	uint32_t groups[2];	/* packed apart in turn; zeros: the rows of dims[1] */
 };
 
@@ -78,16 +81,33 @@ static void choose_layout(const struct loader *l, const struct tensor_spec *s, u
 	p->piece.die_size = cmx_layout_bytes(&p->layout, p->piece.die_size / row);
 }
 
+/* Piece @i of the tensor as the die takes it: of experts, the @i-th one that it has. */
+static int find_piece(const struct loader *l, uint32_t block, const struct tensor_spec *s,
+		      const struct cmx_tensor_found *f, uint32_t i, struct cmx_piece *piece)
+{
+	uint32_t n = (uint32_t)s->need.dims[2], e;
+	int ret;
+
+	if (!l->slice)
+		return cmx_source_piece(l->src, block, &s->need, i, piece, l->err);
+	e = (uint32_t)l->experts[i];
+	ret = cmx_source_piece(l->src, block, &s->need, f->n_pieces == n ? e : 0, piece, l->err);
+	if (!ret && f->n_pieces != n)
+		cmx_piece_slice(piece, e, n);
+	return ret;
+}
+
 static int place_tensor(struct loader *l, uint32_t block, const struct tensor_spec *s,
 			const struct cmx_tensor_found *f)
 {
+	uint32_t n_pieces = l->slice ? l->n_experts : f->n_pieces;
 	uint64_t offset = l->bytes;
-	int ret = grow(l, f->n_pieces);
+	int ret = grow(l, n_pieces);
 
-	for (uint32_t i = 0; i < f->n_pieces && !ret; i++) {
+	for (uint32_t i = 0; i < n_pieces && !ret; i++) {
 		struct placement *p = &l->place[l->n_place];
 
-		ret = cmx_source_piece(l->src, block, &s->need, i, &p->piece, l->err);
+		ret = find_piece(l, block, s, f, i, &p->piece);
 		if (ret)
 			break;
 		choose_layout(l, s, f->type, p);
@@ -216,6 +236,8 @@ static int take_moe(struct loader *l, uint32_t block, struct cmx_layer *y)
 	};
 	const struct tensor_spec specs[] = {
 		{ { "ffn_gate_inp.weight", "mlp.gate.weight", VECTOR, { h, e, 1 } }, &y->router },
+	};
+	const struct tensor_spec experts[] = {
 		{ { "ffn_gate_exps.weight", "mlp.experts.%u.gate_proj.weight", MATRIX,
 		    { h, m, e } }, &y->exp_gate },
 		{ { "ffn_up_exps.weight", "mlp.experts.%u.up_proj.weight", MATRIX,
@@ -225,6 +247,10 @@ static int take_moe(struct loader *l, uint32_t block, struct cmx_layer *y)
 	};
 	int ret = TAKE(l, block, specs);
 
+	l->slice = l->experts;
+	if (!ret)
+		ret = TAKE(l, block, experts);
+	l->slice = false;
 	if (!ret && c->gate_bias)
 		ret = TAKE(l, block, bias);
 	return ret ? ret : take_shared_expert(l, block, y);
@@ -415,7 +441,10 @@ int cmx_model_load(const struct cmx_source *src, struct cmx_die *die,
 		   const struct cmx_load_options *opt, struct cmx_model *m,
 		   struct cmx_infer_err *err)
 {
-	struct loader l = { .src = src, .c = &m->cfg, .err = err, .keep = true };
+	struct loader l = {
+		.src = src, .c = &m->cfg, .err = err, .keep = true, .experts = opt->experts,
+		.n_experts = opt->n_experts,
+	};
 	struct cmx_load_need need = { .cache = opt->cache_bytes, .buffers = opt->buffer_bytes };
 	int ret = start_model(m, src, opt->mtp, err);
 
@@ -426,6 +455,7 @@ int cmx_model_load(const struct cmx_source *src, struct cmx_die *die,
 		ret = take_model(&l, m);
 	m->weight_bytes = l.bytes;
 	need.weights = l.bytes;
+	m->n_local = opt->experts ? opt->n_experts : m->cfg.n_expert;
 	if (!ret)
 		ret = cmx_load_check_room(die, &need, err);
 	if (!ret)

@@ -42,10 +42,13 @@ struct cmx_model {
 	bool has_mtp;
 	struct cmx_mtp_weights mtp;
 	uint64_t weight_bytes;
+	uint32_t n_local;	/* experts on this die */
 };
 
 struct cmx_load_options {
 	bool mtp;		/* load the first MTP block too; the model must have one */
+	const int32_t *experts;	/* those that come to this die, in this order; NULL: all */
+	uint32_t n_experts;
 	/* Of the die's memory that the run needs besides the weights. */
 	uint64_t cache_bytes;
 	uint64_t buffer_bytes;

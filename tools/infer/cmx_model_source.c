@@ -557,3 +557,12 @@ int cmx_source_piece(const struct cmx_source *s, uint32_t block, const struct cm
 		return shape_piece(s, block, need, piece, &type, err);
 	return gguf_piece(s, block, need, &t, piece, err);
 }
+
+void cmx_piece_slice(struct cmx_piece *p, uint32_t i, uint32_t n)
+{
+	p->size /= n;
+	p->at += i * p->size;
+	p->die_size /= n;
+	p->scales /= n;
+	p->scale_at += i * p->scales * sizeof(float);
+}

@@ -83,6 +83,8 @@ bool cmx_source_has(const struct cmx_source *s, uint32_t block,
 /* Piece number @i of a tensor that was found. */
 int cmx_source_piece(const struct cmx_source *s, uint32_t block, const struct cmx_tensor_need *need,
 		     uint32_t i, struct cmx_piece *piece, struct cmx_infer_err *err);
+/* What is left of a piece of @n matrices is number @i of them. */
+void cmx_piece_slice(struct cmx_piece *piece, uint32_t i, uint32_t n);
 /* All is read: the kernel need not keep the files' pages. */
 void cmx_source_drop(const struct cmx_source *s);
 

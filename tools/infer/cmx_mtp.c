@@ -2,6 +2,7 @@
 #include "cmx_mtp.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "cmx_pass.h"
 
@@ -27,13 +28,13 @@ static void pass_join(struct cmx_pass *p)
 		.tokens = p->n, .x_stride = c->hidden, .out_stride = 2 * c->hidden, .eps = c->eps,
 	};
 
-	cmx_pass_launch(p, CMX_NPU_EMBED, &embed, "MTP embed", 0);
-	cmx_pass_launch(p, CMX_NPU_NORM, &norm, "MTP embed norm", 0);
+	cmx_pass_launch(p, CMX_NPU_EMBED, &embed, "MTP embed", NULL);
+	cmx_pass_launch(p, CMX_NPU_NORM, &norm, "MTP embed norm", NULL);
 	norm.x = f->hidden;
 	norm.pick = p->step->at.sources;
 	norm.w = (const float *)w->hnorm.va;
 	norm.out = f->pair + c->hidden;
-	cmx_pass_launch(p, CMX_NPU_NORM, &norm, "MTP hidden norm", 0);
+	cmx_pass_launch(p, CMX_NPU_NORM, &norm, "MTP hidden norm", NULL);
 	cmx_pass_matmul(p, &w->eh_proj, c->hidden, 2 * c->hidden, f->pair, NULL, f->x,
 			"MTP join");
 }
@@ -67,29 +68,58 @@ static void pass_choose(struct cmx_pass *p)
 
 	if (!st->n_samples)
 		return;
-	cmx_pass_launch(p, CMX_NPU_SAMPLE, &a, "MTP draft", 0);
+	cmx_pass_launch(p, CMX_NPU_SAMPLE, &a, "MTP draft", NULL);
 	if (!p->ret)
 		p->ret = cmx_die_copy(f->die, f->drafted, f->sample_out,
 				      st->n_samples * sizeof(*f->drafted), "drafts to host",
 				      p->err);
 }
 
+static void step_start(struct cmx_pass *p)
+{
+	if (p->n)
+		pass_join(p);
+}
+
+static void step_end(struct cmx_pass *p)
+{
+	pass_head(p);
+	pass_choose(p);
+}
+
+static int take_step(struct cmx_pass *p, const struct cmx_turn *turn, uint32_t ranks,
+		     struct cmx_infer_err *err)
+{
+	for (uint32_t i = 0; i < ranks; i++) {
+		if (!turn[i].f->opt.mtp)
+			return cmx_infer_fail(err, -EINVAL, "no room was made for an MTP step");
+		cmx_pass_start(&p[i], &turn[i], &turn[i].f->mtp_step, "MTP step to die", err);
+		if (p[i].ret)
+			return p[i].ret;
+	}
+	cmx_pass_ranks(p, ranks, step_start);
+	cmx_pass_layer(p, ranks, turn->f->m->cfg.n_layer);
+	cmx_pass_ranks(p, ranks, step_end);
+	return p->ret;
+}
+
+int cmx_mtp_steps(const struct cmx_turn *turn, uint32_t ranks, struct cmx_infer_err *err)
+{
+	struct cmx_pass *p = calloc(ranks, sizeof(*p));
+	int ret;
+
+	if (!p)
+		return cmx_infer_fail(err, -ENOMEM, "no memory for a step of %u ranks", ranks);
+	ret = take_step(p, turn, ranks, err);
+	free(p);
+	return ret;
+}
+
 int cmx_mtp_step(struct cmx_forward *f, struct cmx_part *part, uint32_t n,
 		 struct cmx_infer_err *err)
 {
-	struct cmx_step *st = &f->mtp_step;
-	struct cmx_pass p = { .f = f, .step = st, .err = err };
+	const struct cmx_turn turn = { f, part, n };
+	struct cmx_pass p;
 
-	if (!f->opt.mtp)
-		return cmx_infer_fail(err, -EINVAL, "no room was made for an MTP step");
-	p.ret = cmx_step_build(st, part, n, err);
-	p.n = st->n_rows;
-	if (!p.ret)
-		p.ret = cmx_die_copy(f->die, f->mtp_step_die, f->mtp_step_host, st->bytes,
-				     "MTP step to die", err);
-	pass_join(&p);
-	cmx_pass_layer(&p, f->m->cfg.n_layer);
-	pass_head(&p);
-	pass_choose(&p);
-	return p.ret;
+	return take_step(&p, &turn, 1, err);
 }

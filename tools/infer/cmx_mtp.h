@@ -21,5 +21,7 @@
  */
 int cmx_mtp_step(struct cmx_forward *f, struct cmx_part *part, uint32_t n,
 		 struct cmx_infer_err *err);
+/* The same on all ranks of an exchange; those without pairs have part in its experts only. */
+int cmx_mtp_steps(const struct cmx_turn *turn, uint32_t ranks, struct cmx_infer_err *err);
 
 #endif

@@ -1,15 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cmx_pass.h"
 
+void cmx_pass_start(struct cmx_pass *p, const struct cmx_turn *turn, struct cmx_step *st,
+		    const char *label, struct cmx_infer_err *err)
+{
+	*p = (struct cmx_pass){ .f = turn->f, .step = st, .err = err };
+	if (!turn->n) {
+		cmx_step_clear(st);
+		return;
+	}
+	p->ret = cmx_step_build(st, turn->part, turn->n, err);
+	p->n = st->n_rows;
+	if (!p->ret)
+		p->ret = cmx_die_copy(turn->f->die, st->die, st->host, st->bytes, label, err);
+}
+
+void cmx_pass_ranks(struct cmx_pass *p, uint32_t ranks, void (*fn)(struct cmx_pass *p))
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < ranks && !ret; i++) {
+		if (!p[i].ret)
+			fn(&p[i]);
+		ret = p[i].ret;
+	}
+	for (uint32_t i = 0; i < ranks && ret; i++)
+		p[i].ret = ret;
+}
+
 void cmx_pass_launch(struct cmx_pass *p, enum cmx_npu_id id, const void *args,
-		     const char *label, uint32_t n_active)
+		     const char *label, const struct cmx_npu_load *load)
 {
 	const struct cmx_forward *f = p->f;
 
 	if (!p->ret && f->observe)
 		p->ret = f->observe(f->observe_arg, id, args);
 	if (!p->ret)
-		p->ret = cmx_die_launch(f->die, id, args, label, n_active, p->err);
+		p->ret = cmx_die_launch(f->die, id, args, label, load, p->err);
 }
 
 const float *cmx_pass_input(struct cmx_pass *p, const struct cmx_weight *w, const float *x,
@@ -19,7 +46,7 @@ const float *cmx_pass_input(struct cmx_pass *p, const struct cmx_weight *w, cons
 
 	if (w->type != CMX_TENSOR_I8)
 		return x;
-	cmx_pass_launch(p, CMX_NPU_QUANTISE, &a, label, 0);
+	cmx_pass_launch(p, CMX_NPU_QUANTISE, &a, label, NULL);
 	return (const float *)room;
 }
 
@@ -32,7 +59,7 @@ void cmx_pass_matmul(struct cmx_pass *p, const struct cmx_weight *w, uint32_t ro
 		.x_stride = k, .out_stride = rows,
 	};
 
-	cmx_pass_launch(p, CMX_NPU_MATMUL, &a, label, 0);
+	cmx_pass_launch(p, CMX_NPU_MATMUL, &a, label, NULL);
 }
 
 const float *cmx_pass_norm_for(struct cmx_pass *p, const float *x, const struct cmx_weight *norm,
@@ -45,7 +72,7 @@ const float *cmx_pass_norm_for(struct cmx_pass *p, const float *x, const struct 
 		.x_stride = dim, .out_stride = dim, .eps = p->f->m->cfg.eps,
 	};
 
-	cmx_pass_launch(p, CMX_NPU_NORM, &a, label, 0);
+	cmx_pass_launch(p, CMX_NPU_NORM, &a, label, NULL);
 	return a.rounded ? (const float *)a.rounded : out;
 }
 
@@ -59,5 +86,5 @@ void cmx_pass_norm(struct cmx_pass *p, const float *x, const uint32_t *pick,
 		.x_stride = dim, .out_stride = dim, .eps = p->f->m->cfg.eps,
 	};
 
-	cmx_pass_launch(p, CMX_NPU_NORM, &a, label, 0);
+	cmx_pass_launch(p, CMX_NPU_NORM, &a, label, NULL);
 }

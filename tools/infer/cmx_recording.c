@@ -11,9 +11,10 @@
 #include <unistd.h>
 
 #include "cmx_kv_pages.h"
+#include "cmx_layout.h"
 
 #define RECORD_MAGIC		"CMXDECIS"
-#define RECORD_VERSION		4u
+#define RECORD_VERSION		5u
 #define RECORD_MAX_POSITIONS	(1u << 24)
 
 struct record_start {
@@ -23,7 +24,7 @@ struct record_start {
 
 /* What the steps were made by stands in the file as it does in memory. */
 #define RECORD_SHAPE	offsetof(struct cmx_recording, seq)
-_Static_assert(RECORD_SHAPE == 14 * sizeof(uint32_t), "another shape is another version");
+_Static_assert(RECORD_SHAPE == 17 * sizeof(uint32_t), "another shape is another version");
 
 struct record_sequence {
 	uint32_t n_prompt;
@@ -176,6 +177,9 @@ static int check_shape(const struct cmx_recording *h, struct cmx_infer_err *err)
 		{ "all-logits flag", h->all_logits, 0, 1 },
 		{ "absorbed-prompts flag", h->absorb, 0, 1 },
 		{ "no-reuse flag", h->no_reuse, 0, 1 },
+		{ "expert-parallel ranks", h->ep, 1, CMX_MAX_RANKS },
+		{ "data-parallel groups", h->dp, 1, h->ep },
+		{ "dies of a group", h->tp, h->dp ? h->ep / h->dp : 1, h->dp ? h->ep / h->dp : 1 },
 	};
 
 	return check_fields(fields, sizeof(fields) / sizeof(fields[0]), err);

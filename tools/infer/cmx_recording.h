@@ -2,11 +2,13 @@
 /*
  * The decisions of a run as a file, which a time-only run replays.
  *
- * Little-endian: 8 bytes "CMXDECIS", then u32 version (4), moe layers (the
+ * Little-endian: 8 bytes "CMXDECIS", then u32 version (5), moe layers (the
  * MTP block's too if it made guesses), experts, experts used, vocabulary,
  * sequences, tokens of a step, sequences of a step, context, pages, log2 of a
- * page's positions, and each 0 or 1: all logits, absorbed prompts, no reuse of
- * prompts, MTP. For each sequence: u32 prompt tokens, output tokens, most output
+ * page's positions, each 0 or 1: all logits, absorbed prompts, no reuse of
+ * prompts, MTP; and dies that share the experts, groups that share the
+ * sequences, dies of a group.
+ * For each sequence: u32 prompt tokens, output tokens, most output
  * tokens, end reason, guesses, top-k; f32 temperature, top-p, min-p, repetition
  * penalty. Then for each sequence: u32 ids of prompt and output; u16 chosen
  * experts [position][moe layer][used] for all positions that went through the
@@ -40,6 +42,9 @@ struct cmx_recording {
 	uint32_t absorb;
 	uint32_t no_reuse;
 	uint32_t mtp;
+	uint32_t ep;
+	uint32_t dp;
+	uint32_t tp;
 	struct cmx_decisions **seq;
 };
 

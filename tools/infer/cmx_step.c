@@ -274,20 +274,61 @@ static void fill(struct cmx_step *st, struct cmx_part *part)
 	}
 }
 
+void cmx_step_clear(struct cmx_step *st)
+{
+	*st = (struct cmx_step){
+		.max = st->max, .host = st->host, .die = st->die, .window = st->window,
+	};
+}
+
 int cmx_step_build(struct cmx_step *st, struct cmx_part *part, uint32_t n,
 		   struct cmx_infer_err *err)
 {
 	int ret;
 
-	*st = (struct cmx_step){
-		.max = st->max, .host = st->host, .die = st->die, .window = st->window,
-		.part = part, .n_parts = n,
-	};
+	cmx_step_clear(st);
+	st->part = part;
+	st->n_parts = n;
 	ret = count_parts(st, err);
 	if (ret)
 		return ret;
 	plan_windows(st);
 	fill(st, part);
+	return 0;
+}
+
+/* One token's experts; false if they were not decided. */
+static bool choices_of(const struct cmx_part *p, uint32_t moe, uint32_t n_used, uint32_t i,
+		       int32_t *ids)
+{
+	uint32_t sure = p->n - p->guesses, guess = p->first_guess + i - sure;
+	const struct cmx_decisions *d = p->replay;
+	const uint16_t *e;
+
+	if (i < sure ? p->pos + i >= d->capacity || moe >= d->n_moe : guess >= d->n_guesses)
+		return false;
+	e = i < sure ? cmx_decisions_at(d, p->pos + i, moe) :
+		       cmx_decisions_guess_at(d, guess, moe);
+	for (uint32_t j = 0; j < n_used; j++)
+		ids[j] = e[j];
+	return *e != CMX_NOT_ROUTED;
+}
+
+int cmx_step_choices(const struct cmx_step *st, uint32_t moe, uint32_t n_used, int32_t *ids,
+		     struct cmx_infer_err *err)
+{
+	for (uint32_t i = 0; i < st->n_parts; i++) {
+		const struct cmx_part *p = &st->part[i];
+
+		for (uint32_t t = 0; t < p->n; t++) {
+			uint64_t row = p->first_row + t;
+
+			if (!choices_of(p, moe, n_used, t, ids + row * n_used))
+				return cmx_infer_fail(err, -EINVAL,
+						      "decisions: none for position %u in MoE layer %u",
+						      p->pos + t, moe);
+		}
+	}
 	return 0;
 }
 

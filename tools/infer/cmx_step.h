@@ -107,6 +107,8 @@ int cmx_step_init(struct cmx_step *st, const struct cmx_step_limits *max, void *
 		  struct cmx_infer_err *err);
 void cmx_step_free(struct cmx_step *st);
 
+/* A step without tokens. */
+void cmx_step_clear(struct cmx_step *st);
 /*
  * Lays out a step of @n parts, which must live as long; absorbed ones may stand
  * anywhere among them. -ENOSPC names what is more than the limits allow.
@@ -114,6 +116,9 @@ void cmx_step_free(struct cmx_step *st);
 int cmx_step_build(struct cmx_step *st, struct cmx_part *part, uint32_t n,
 		   struct cmx_infer_err *err);
 
+/* What each row chose in one MoE layer, [row][n_used]; -EINVAL if not known. */
+int cmx_step_choices(const struct cmx_step *st, uint32_t moe, uint32_t n_used, int32_t *ids,
+		     struct cmx_infer_err *err);
 /* Experts that all tokens of the step together chose in one MoE layer; -EINVAL if not known. */
 int cmx_step_active(const struct cmx_step *st, uint32_t moe, uint32_t *active,
 		    struct cmx_infer_err *err);

@@ -3,6 +3,7 @@
 #ifndef CMX_TRACE_H
 #define CMX_TRACE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -18,8 +19,10 @@ struct cmx_trace_track {
 	uint32_t queue;
 };
 
-/* Chrome's JSON trace format, which Perfetto opens. */
-void cmx_trace_write_json(struct cmx_trace_track track, const struct cmx_trace_event *e,
-			  uint64_t n, FILE *f);
+/* Chrome's JSON trace format, which Perfetto opens: begin, all tracks, end. */
+void cmx_trace_begin(FILE *f);
+void cmx_trace_track(struct cmx_trace_track track, bool first, const struct cmx_trace_event *e,
+		     uint64_t n, FILE *f);
+void cmx_trace_end(FILE *f);
 
 #endif

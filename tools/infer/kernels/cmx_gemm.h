@@ -31,13 +31,14 @@
 
 /*
  * The two matrices. Token rows are x_row[t], or t if it is NULL. With INT8 weights
- * they are those of the quantise kernel, whose stride follows from k.
+ * they are those of the quantise kernel, @x_bytes apart, or, if that is 0, without a gap.
  */
 struct cmx_gemm {
 	const char *w;		/* first panel */
 	const float *x;
 	const uint32_t *x_row;
 	size_t x_stride;
+	size_t x_bytes;
 	uint32_t type;
 	uint32_t k;
 	/*

@@ -202,11 +202,12 @@ static void panel_tokens(const struct cmx_gemm *g, const char *w, uint32_t t, ui
 	int32_t sum[TILE_TOKENS][CMX_I8_PANEL];
 	const int8_t *x[TILE_TOKENS];
 	float scale[CMX_I8_PANEL], token[TILE_TOKENS];
+	size_t bytes = g->x_bytes ? g->x_bytes : cmx_i8_row_bytes(g->k);
 
 	memcpy(scale, w + cmx_i8_weights_bytes(g->k), sizeof(scale));
 	for (uint32_t i = 0; i < n; i++) {
 		const char *row = (const char *)g->x +
-				  (g->x_row ? g->x_row[t + i] : t + i) * cmx_i8_row_bytes(g->k);
+				  (g->x_row ? g->x_row[t + i] : t + i) * bytes;
 
 		memcpy(&token[i], row, sizeof(token[i]));
 		x[i] = (const int8_t *)row + CMX_I8_HEAD;

@@ -85,18 +85,29 @@ static void for_experts(const struct cmx_plan *plan, uint32_t n_expert, uint32_t
 	}
 }
 
+/* Bytes from one row of the input to the next one. */
+static size_t row_bytes(const struct cmx_k_expert_glu *a)
+{
+	if (a->x_stride)
+		return a->x_stride;
+	return a->gate_type == CMX_TENSOR_I8 ? cmx_i8_row_bytes(a->k) : a->k * sizeof(*a->x);
+}
+
 static void expert_glu(const void *args, uint32_t e, uint32_t panel, uint32_t end)
 {
 	const struct cmx_k_expert_glu *a = args;
 	uint32_t first = a->plan->first[e];
+	const uint32_t *rows = a->slot_token ? a->slot_token + first : NULL;
+	size_t bytes = row_bytes(a), skip = rows ? 0 : first * bytes;
+	const float *x = (const float *)((const char *)a->x + skip);
 	const struct glu_group g = {
 		.gate = { .w = (const char *)a->gate +
 			       e * cmx_packed_bytes(a->gate_type, a->rows, a->k),
-			  .type = a->gate_type, .k = a->k, .x = a->x, .x_stride = a->k,
-			  .x_row = a->slot_token + first },
+			  .type = a->gate_type, .k = a->k, .x = x, .x_bytes = bytes,
+			  .x_stride = bytes / sizeof(*x), .x_row = rows },
 		.up = { .w = (const char *)a->up + e * cmx_packed_bytes(a->up_type, a->rows, a->k),
-			.type = a->up_type, .k = a->k, .x = a->x, .x_stride = a->k,
-			.x_row = a->slot_token + first },
+			.type = a->up_type, .k = a->k, .x = x, .x_bytes = bytes,
+			.x_stride = bytes / sizeof(*x), .x_row = rows },
 		.out = a->out + (size_t)first * a->rows, .rows = a->rows,
 		.tokens = a->plan->first[e + 1] - first,
 	};

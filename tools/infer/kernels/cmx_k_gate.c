@@ -133,6 +133,7 @@ void CMX_K(cmx_k_plan)(const void *args, uint32_t block, uint32_t nblocks)
 	for (uint32_t i = 0; i < n; i++)
 		next[a->ids[i]]++;
 	a->plan->n_active = 0;
+	a->plan->n_rows = n;
 	for (uint32_t e = 0; e < a->n_expert; e++) {
 		a->plan->n_active += next[e] > 0;
 		a->plan->first[e] = sum;
@@ -148,9 +149,32 @@ void CMX_K(cmx_k_plan)(const void *args, uint32_t block, uint32_t nblocks)
 	}
 }
 
+/* As BF16 would have it: to nearest, ties to even. */
+static inline float round_bf16(float y)
+{
+	uint32_t u = cmx_bits(y);
+
+	return y != y ? y : cmx_float((u + 0x7fff + (u >> 16 & 1)) & 0xffff0000);
+}
+
+static struct lanes combine_row(const struct cmx_k_combine *a, uint64_t row, uint32_t i)
+{
+	uint64_t at = row * a->hidden + i;
+	uint32_t n = cmx_gemm_min(a->hidden - i, CMX_LANES);
+	float y[CMX_LANES] = { 0 };
+
+	if (a->form == CMX_COMBINE_F32)
+		return lanes_load_to((const float *)a->y + at, a->hidden - i, 0);
+	for (uint32_t j = 0; j < n; j++)
+		y[j] = a->form == CMX_COMBINE_BF16 ?
+			       cmx_float((uint32_t)((const uint16_t *)a->y)[at + j] << 16) :
+			       round_bf16(((const float *)a->y)[at + j]);
+	return lanes_load(y);
+}
+
 static void combine_token(const struct cmx_k_combine *a, uint64_t t)
 {
-	const uint32_t *slot = a->token_slot + t * a->n_used;
+	const uint32_t *slot = a->token_slot ? a->token_slot + t * a->n_used : NULL;
 	const float *w = a->weights + t * a->n_used;
 	uint32_t h = a->hidden;
 
@@ -158,10 +182,9 @@ static void combine_token(const struct cmx_k_combine *a, uint64_t t)
 		struct lanes sum = lanes_set(0), x = lanes_load_to(a->x + t * h + i, h - i, 0);
 
 		for (uint32_t j = 0; j < a->n_used; j++) {
-			const float *y = a->y + (uint64_t)slot[j] * h + i;
+			uint64_t row = slot ? slot[j] : t * a->n_used + j;
 
-			sum = lanes_add(sum, lanes_mul(lanes_load_to(y, h - i, 0),
-						       lanes_set(w[j])));
+			sum = lanes_add(sum, lanes_mul(combine_row(a, row, i), lanes_set(w[j])));
 		}
 		sum = lanes_add(x, sum);
 		if (a->shared)

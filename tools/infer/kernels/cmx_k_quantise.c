@@ -91,7 +91,7 @@ void CMX_K(cmx_k_quantise)(const void *args, uint32_t block, uint32_t nblocks)
 	const struct cmx_k_quantise *a = args;
 	uint64_t lo, hi;
 
-	cmx_block_share(a->rows, block, nblocks, &lo, &hi);
+	cmx_block_share(a->plan ? a->plan->n_rows : a->rows, block, nblocks, &lo, &hi);
 	for (uint64_t t = lo; t < hi; t++)
 		CMX_K(cmx_round_row)(a->x + t * a->k, a->k, a->out + t * cmx_i8_row_bytes(a->k));
 }

@@ -49,7 +49,7 @@ struct cmx_span {
  */
 struct cmx_plan {
 	uint32_t n_active;			/* experts with at least one token */
-	uint32_t pad;
+	uint32_t n_rows;			/* slots of all of them */
 	uint32_t first[CMX_MAX_EXPERTS + 1];	/* an expert's first slot */
 };
 
@@ -82,6 +82,7 @@ struct cmx_k_norm {
 struct cmx_k_quantise {
 	const float *x;		/* [row][k] */
 	char *out;
+	const struct cmx_plan *plan;	/* its slots are the rows; NULL: there are @rows */
 	uint32_t rows;
 	uint32_t k;
 };
@@ -127,10 +128,14 @@ struct cmx_k_glu {
 	uint32_t pad;
 };
 
-/* The same for every expert's tokens; out has a row per slot. */
+/*
+ * The same for every expert's tokens; out has a row per slot. The plan is of @tokens tokens,
+ * each with @n_used experts, or, if rows are @received from other dies too, of as many as
+ * there happen to be; such rows are in the order of the slots.
+ */
 struct cmx_k_expert_glu {
 	const struct cmx_plan *plan;
-	const uint32_t *slot_token;
+	const uint32_t *slot_token;	/* NULL: x has a row per slot */
 	const void *gate;	/* [expert][rows][k] */
 	const void *up;
 	const float *x;
@@ -142,6 +147,8 @@ struct cmx_k_expert_glu {
 	uint32_t n_expert;
 	uint32_t tokens;
 	uint32_t n_used;
+	uint32_t received;
+	uint32_t x_stride;		/* bytes from row to row of x; 0: none between them */
 	uint32_t pad;
 };
 
@@ -157,6 +164,8 @@ struct cmx_k_expert_down {
 	uint32_t n_expert;
 	uint32_t tokens;
 	uint32_t n_used;
+	uint32_t received;
+	uint32_t pad;
 };
 
 /* Angles of the rotary embedding: table[pos][i] = { cos, sin }. */
@@ -274,18 +283,24 @@ struct cmx_k_plan {
 	uint32_t pad;
 };
 
+enum cmx_combine_form {
+	CMX_COMBINE_F32,
+	CMX_COMBINE_BF16,	/* rows of y are BF16 */
+	CMX_COMBINE_ROUNDED,	/* F32, to be rounded to BF16 first: gives the same bits */
+};
+
 /* out[t] = (x[t] + sum of weight * y[slot]) + shared[t] */
 struct cmx_k_combine {
 	const float *x;
-	const float *y;
+	const void *y;
 	const float *weights;
-	const uint32_t *token_slot;
+	const uint32_t *token_slot;	/* NULL: expert j of token t has row t * n_used + j */
 	const float *shared;	/* may be NULL */
 	float *out;
 	uint32_t hidden;
 	uint32_t n_used;
 	uint32_t tokens;
-	uint32_t pad;
+	uint32_t form;		/* enum cmx_combine_form */
 };
 
 /* What the sample kernel leaves for the host and for the next step's embed. */

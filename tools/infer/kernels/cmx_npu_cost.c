@@ -100,29 +100,29 @@ static void cost_glu(const struct cmx_k_glu *a, struct cmx_cost *c)
 	c->efficiency = CMX_EFF_GEMM;
 }
 
-static void cost_expert_glu(const struct cmx_k_expert_glu *a, uint32_t n_active,
+static void cost_expert_glu(const struct cmx_k_expert_glu *a, const struct cmx_npu_load *load,
 			    struct cmx_cost *c)
 {
-	uint64_t slots = (uint64_t)a->tokens * a->n_used, out = slots * a->rows;
+	uint64_t out = (uint64_t)load->rows * a->rows;
 
 	c->cube_ops = 4 * out * a->k;
 	c->vector_ops = OPS_SILU * out + sum_ops(a->gate_type, 2 * out);
-	c->mem_bytes = n_active * (weight_bytes(a->gate_type, a->rows, a->k) +
-				   weight_bytes(a->up_type, a->rows, a->k)) +
-		       input_bytes(a->gate_type, slots, a->k) + out * sizeof(float);
+	c->mem_bytes = load->active * (weight_bytes(a->gate_type, a->rows, a->k) +
+				       weight_bytes(a->up_type, a->rows, a->k)) +
+		       input_bytes(a->gate_type, load->rows, a->k) + out * sizeof(float);
 	c->op_class = op_class_of_two(a->gate_type, a->up_type);
 	c->efficiency = CMX_EFF_GEMM;
 }
 
-static void cost_expert_down(const struct cmx_k_expert_down *a, uint32_t n_active,
+static void cost_expert_down(const struct cmx_k_expert_down *a, const struct cmx_npu_load *load,
 			     struct cmx_cost *c)
 {
-	uint64_t slots = (uint64_t)a->tokens * a->n_used, out = slots * a->rows;
+	uint64_t out = (uint64_t)load->rows * a->rows;
 
 	c->cube_ops = 2 * out * a->k;
 	c->vector_ops = sum_ops(a->type, out);
-	c->mem_bytes = n_active * weight_bytes(a->type, a->rows, a->k) +
-		       input_bytes(a->type, slots, a->k) + out * sizeof(float);
+	c->mem_bytes = load->active * weight_bytes(a->type, a->rows, a->k) +
+		       input_bytes(a->type, load->rows, a->k) + out * sizeof(float);
 	c->op_class = op_class(a->type);
 	c->efficiency = CMX_EFF_GEMM;
 }
@@ -171,10 +171,13 @@ static void cost_norm(const struct cmx_k_norm *a, struct cmx_cost *c)
 		add_rounding(a->tokens, a->dim, c);
 }
 
-static void cost_quantise(const struct cmx_k_quantise *a, struct cmx_cost *c)
+static void cost_quantise(const struct cmx_k_quantise *a, const struct cmx_npu_load *load,
+			  struct cmx_cost *c)
 {
-	cost_vector(c, 0, (uint64_t)a->rows * a->k);
-	add_rounding(a->rows, a->k, c);
+	uint64_t rows = a->plan ? load->rows : a->rows;
+
+	cost_vector(c, 0, rows * a->k);
+	add_rounding(rows, a->k, c);
 }
 
 static void cost_rope_table(const struct cmx_k_rope_table *a, struct cmx_cost *c)
@@ -220,6 +223,8 @@ static void cost_combine(const struct cmx_k_combine *a, struct cmx_cost *c)
 
 	cost_vector(c, n * (2 * a->n_used + 2),
 		    n * (terms + 2) + 2 * (uint64_t)a->tokens * a->n_used);
+	if (a->form == CMX_COMBINE_BF16)
+		c->mem_bytes -= n * a->n_used * 2;
 }
 
 static void cost_sample(const struct cmx_k_sample *a, struct cmx_cost *c)
@@ -233,7 +238,7 @@ static void cost_sample(const struct cmx_k_sample *a, struct cmx_cost *c)
 	c->mem_bytes += (3 * n * a->n_penalty + 3 * a->n_history) * sizeof(float);
 }
 
-void cmx_npu_cost(enum cmx_npu_id id, const void *args, uint32_t n_active,
+void cmx_npu_cost(enum cmx_npu_id id, const void *args, const struct cmx_npu_load *load,
 		  struct cmx_cost *cost)
 {
 	*cost = (struct cmx_cost){ 0 };
@@ -245,7 +250,7 @@ void cmx_npu_cost(enum cmx_npu_id id, const void *args, uint32_t n_active,
 		cost_norm(args, cost);
 		break;
 	case CMX_NPU_QUANTISE:
-		cost_quantise(args, cost);
+		cost_quantise(args, load, cost);
 		break;
 	case CMX_NPU_MATMUL:
 		cost_matmul(args, cost);
@@ -254,10 +259,10 @@ void cmx_npu_cost(enum cmx_npu_id id, const void *args, uint32_t n_active,
 		cost_glu(args, cost);
 		break;
 	case CMX_NPU_EXPERT_GLU:
-		cost_expert_glu(args, n_active, cost);
+		cost_expert_glu(args, load, cost);
 		break;
 	case CMX_NPU_EXPERT_DOWN:
-		cost_expert_down(args, n_active, cost);
+		cost_expert_down(args, load, cost);
 		break;
 	case CMX_NPU_ROPE_TABLE:
 		cost_rope_table(args, cost);
@@ -312,28 +317,69 @@ void cmx_npu_add_key_work(uint32_t first, uint32_t end, uint32_t pos, uint32_t t
 	}
 }
 
-bool cmx_npu_cost_is_data(enum cmx_npu_id id)
+/* What the expert kernels and what they leave have in common. */
+struct expert_args {
+	const struct cmx_plan *plan;	/* NULL: it is none of them, or knows its rows */
+	uint32_t n_expert;
+	uint32_t tokens;
+	uint32_t n_used;
+	bool received;
+};
+
+static struct expert_args expert_args(enum cmx_npu_id id, const void *args)
 {
-	return id == CMX_NPU_EXPERT_GLU || id == CMX_NPU_EXPERT_DOWN;
+	const struct cmx_k_expert_glu *glu = args;
+	const struct cmx_k_expert_down *down = args;
+	const struct cmx_k_quantise *q = args;
+
+	switch (id) {
+	case CMX_NPU_EXPERT_GLU:
+		return (struct expert_args){ glu->plan, glu->n_expert, glu->tokens, glu->n_used,
+					     glu->received };
+	case CMX_NPU_EXPERT_DOWN:
+		return (struct expert_args){ down->plan, down->n_expert, down->tokens,
+					     down->n_used, down->received };
+	case CMX_NPU_QUANTISE:
+		return (struct expert_args){ q->plan, 1, q->rows, 1, true };
+	default:
+		return (struct expert_args){ 0 };
+	}
 }
 
-/* One token alone already needs this many experts. */
-uint32_t cmx_npu_min_active(enum cmx_npu_id id, const void *args)
+bool cmx_npu_cost_is_data(enum cmx_npu_id id, const void *args)
 {
-	if (id == CMX_NPU_EXPERT_GLU)
-		return ((const struct cmx_k_expert_glu *)args)->n_used;
-	if (id == CMX_NPU_EXPERT_DOWN)
-		return ((const struct cmx_k_expert_down *)args)->n_used;
-	return 0;
+	return expert_args(id, args).plan;
 }
 
-uint32_t cmx_npu_active(enum cmx_npu_id id, const void *args)
+/* One token alone already needs as many experts as it uses; what others send may be nothing. */
+struct cmx_npu_load cmx_npu_least_load(enum cmx_npu_id id, const void *args)
 {
-	if (id == CMX_NPU_EXPERT_GLU)
-		return ((const struct cmx_k_expert_glu *)args)->plan->n_active;
-	if (id == CMX_NPU_EXPERT_DOWN)
-		return ((const struct cmx_k_expert_down *)args)->plan->n_active;
-	return 0;
+	const struct expert_args a = expert_args(id, args);
+
+	if (a.received)
+		return (struct cmx_npu_load){ 0 };
+	return (struct cmx_npu_load){ .active = a.n_used, .rows = a.tokens * a.n_used };
+}
+
+/* As much comes from others as goes to them. */
+struct cmx_npu_load cmx_npu_likely_load(enum cmx_npu_id id, const void *args)
+{
+	const struct expert_args a = expert_args(id, args);
+	uint32_t rows = a.tokens * a.n_used;
+
+	if (!a.received)
+		return cmx_npu_least_load(id, args);
+	return (struct cmx_npu_load){ .active = rows < a.n_expert ? rows : a.n_expert,
+				      .rows = rows };
+}
+
+struct cmx_npu_load cmx_npu_true_load(enum cmx_npu_id id, const void *args)
+{
+	const struct expert_args a = expert_args(id, args);
+
+	if (!a.plan)
+		return (struct cmx_npu_load){ 0 };
+	return (struct cmx_npu_load){ .active = a.plan->n_active, .rows = a.plan->n_rows };
 }
 
 static uint64_t tiles(uint32_t rows)
@@ -367,10 +413,10 @@ uint64_t cmx_npu_units(enum cmx_npu_id id, const void *args)
 		return tiles(((const struct cmx_k_glu *)args)->rows);
 	case CMX_NPU_EXPERT_GLU:
 		return tiles(((const struct cmx_k_expert_glu *)args)->rows) *
-		       ((const struct cmx_k_expert_glu *)args)->n_used;
+		       cmx_npu_likely_load(id, args).active;
 	case CMX_NPU_EXPERT_DOWN:
 		return tiles(((const struct cmx_k_expert_down *)args)->rows) *
-		       ((const struct cmx_k_expert_down *)args)->n_used;
+		       cmx_npu_likely_load(id, args).active;
 	case CMX_NPU_ROPE_TABLE:
 		return ((const struct cmx_k_rope_table *)args)->dim / 2;
 	case CMX_NPU_ROPE:

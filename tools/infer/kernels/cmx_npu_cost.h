@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What a kernel costs on the virtual die, from its arguments alone: operations
- * and bytes, never host time. The cost of an expert kernel also depends on how
- * many experts the gate chose.
+ * and bytes, never host time. The cost of an expert kernel also depends on what
+ * the gate chose.
  */
 #ifndef CMX_NPU_COST_H
 #define CMX_NPU_COST_H
@@ -13,14 +13,21 @@
 
 #include "cmx_npu.h"
 
-/* @n_active: experts with tokens; read by the expert kernels only. */
-void cmx_npu_cost(enum cmx_npu_id id, const void *args, uint32_t n_active,
+/* What experts have to do. */
+struct cmx_npu_load {
+	uint32_t active;	/* experts with tokens */
+	uint32_t rows;		/* of all of them */
+};
+
+/* @load is read if the cost is data, else it may be NULL. */
+void cmx_npu_cost(enum cmx_npu_id id, const void *args, const struct cmx_npu_load *load,
 		  struct cmx_cost *cost);
 /* True if the cost is known only once the gate has chosen. */
-bool cmx_npu_cost_is_data(enum cmx_npu_id id);
-/* Least and, after execution, true number of active experts. */
-uint32_t cmx_npu_min_active(enum cmx_npu_id id, const void *args);
-uint32_t cmx_npu_active(enum cmx_npu_id id, const void *args);
+bool cmx_npu_cost_is_data(enum cmx_npu_id id, const void *args);
+/* The least there can be; what is likely; after execution what there was. */
+struct cmx_npu_load cmx_npu_least_load(enum cmx_npu_id id, const void *args);
+struct cmx_npu_load cmx_npu_likely_load(enum cmx_npu_id id, const void *args);
+struct cmx_npu_load cmx_npu_true_load(enum cmx_npu_id id, const void *args);
 /* Independent units of work: a larger grid would leave blocks idle. */
 uint64_t cmx_npu_units(enum cmx_npu_id id, const void *args);
 

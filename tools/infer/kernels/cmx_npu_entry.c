@@ -25,9 +25,10 @@ static int run_##base(struct cmx_launch_ctx *lc, const void *args, uint32_t bloc
 #define POST(ID, base) \
 static int post_##base(struct cmx_launch_ctx *lc, const void *args) \
 { \
+	const struct cmx_npu_load load = cmx_npu_true_load(CMX_NPU_##ID, args); \
 	struct cmx_cost cost; \
 	\
-	cmx_npu_cost(CMX_NPU_##ID, args, cmx_npu_active(CMX_NPU_##ID, args), &cost); \
+	cmx_npu_cost(CMX_NPU_##ID, args, &load, &cost); \
 	return cmx_launch_set_cost(lc, &cost); \
 }
 
@@ -48,6 +49,7 @@ RUN(GATE, gate)
 RUN(PLAN, plan)
 RUN(COMBINE, combine)
 RUN(SAMPLE, sample)
+POST(QUANTISE, quantise)
 POST(EXPERT_GLU, expert_glu)
 POST(EXPERT_DOWN, expert_down)
 
@@ -58,7 +60,7 @@ POST(EXPERT_DOWN, expert_down)
 const struct cmx_kernel_desc CMX_K(cmx_npu_entry)[CMX_NPU_COUNT] = {
 	ENTRY(EMBED, embed, NULL),
 	ENTRY(NORM, norm, NULL),
-	ENTRY(QUANTISE, quantise, NULL),
+	ENTRY(QUANTISE, quantise, post_quantise),
 	ENTRY(MATMUL, matmul, NULL),
 	ENTRY(GLU, glu, NULL),
 	ENTRY(EXPERT_GLU, expert_glu, post_expert_glu),

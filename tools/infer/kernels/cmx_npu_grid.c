@@ -26,10 +26,10 @@ static uint64_t mla_parts(const struct cmx_k_mla *a, uint32_t threads)
 	return parts;
 }
 
-uint32_t cmx_npu_grid(enum cmx_npu_id id, const void *args, const struct cmx_cost *least,
+uint32_t cmx_npu_grid(enum cmx_npu_id id, const void *args, const struct cmx_cost *likely,
 		      uint32_t threads)
 {
-	uint64_t blocks = 1 + (least->cube_ops + least->vector_ops) / CMX_GRID_OPS;
+	uint64_t blocks = 1 + (likely->cube_ops + likely->vector_ops) / CMX_GRID_OPS;
 	uint64_t limit = GRID_LEAST_LIMIT, units = cmx_npu_units(id, args);
 
 	if (id == CMX_NPU_MLA)
@@ -37,6 +37,6 @@ uint32_t cmx_npu_grid(enum cmx_npu_id id, const void *args, const struct cmx_cos
 	if (limit < (uint64_t)CMX_GRID_SHARE * threads)
 		limit = (uint64_t)CMX_GRID_SHARE * threads;
 	if (blocks > units)
-		blocks = units;
+		blocks = units ? units : 1;
 	return (uint32_t)(blocks < limit ? blocks : limit);
 }

@@ -16,10 +16,10 @@
 #define CMX_GRID_SHARE	4u
 
 /*
- * At least 1, at most cmx_npu_units(). @least is the cost of the launch with the fewest
- * experts it can have, so the answer is the same whether it is executed or only timed.
+ * At least 1, at most cmx_npu_units(). @likely is the cost of the launch with what experts are
+ * likely to do, so the answer is the same whether it is executed or only timed.
  */
-uint32_t cmx_npu_grid(enum cmx_npu_id id, const void *args, const struct cmx_cost *least,
+uint32_t cmx_npu_grid(enum cmx_npu_id id, const void *args, const struct cmx_cost *likely,
 		      uint32_t threads);
 
 #endif
