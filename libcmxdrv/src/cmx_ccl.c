@@ -50,26 +50,6 @@ static int entities_check(const struct cmx_ctx *ctx, const struct cmx_ccl_desc *
 	return 0;
 }
 
-/*
- * An exchange's writes and words are records of one launch. All launches of a batch may be
- * such, and what RUN takes is 16 times what a launch may have.
- */
-static int records_check(const struct cmx_ctx *ctx, const struct cmx_ccl_desc *desc)
-{
-	const struct drm_cmx_info_limits *l = &ctx->limits;
-	uint64_t pieces = (desc->max_bytes + CMX_CCL_PIECE - 1) / CMX_CCL_PIECE;
-	uint64_t need = (desc->ranks - 1) * (pieces + 1), given = l->max_records;
-
-	if (l->max_batch > 16)
-		given = given * 16 / l->max_batch;
-	if (need <= given)
-		return 0;
-	return cmx_fail(-ENOSPC, "max_bytes", need, given,
-			"collectives: %llu bytes to each of %u ranks are %llu records of a launch, "
-			"more than %llu", (unsigned long long)desc->max_bytes, desc->ranks,
-			(unsigned long long)need, (unsigned long long)given);
-}
-
 static uint64_t half_of(const struct cmx_ccl_desc *desc)
 {
 	return (desc->ranks * desc->max_bytes + HALF_ALIGN - 1) & ~(HALF_ALIGN - 1);
@@ -116,8 +96,6 @@ int cmx_ccl_create(struct cmx_ctx *ctx, const struct cmx_ccl_desc *desc, struct 
 
 	if (!ret)
 		ret = entities_check(ctx, desc);
-	if (!ret)
-		ret = records_check(ctx, desc);
 	if (ret)
 		return ret;
 	ccl = calloc(1, sizeof(*ccl));

@@ -24,8 +24,6 @@
 /* How far a rank's calls may be ahead of the slowest rank's. */
 #define CMX_CCL_LOG		1024u
 #define CMX_CCL_FLAG_STRIDE	64u
-/* A larger write goes in slices, and what is recorded behind it would come between. */
-#define CMX_CCL_PIECE		(256u << 10)
 #define CMX_CCL_SLOTS		16u
 /* Elements of a block of a sum. */
 #define CMX_CCL_SUM_BLOCK	2048u

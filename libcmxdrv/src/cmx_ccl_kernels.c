@@ -34,15 +34,11 @@ static int record_bytes(struct cmx_launch_ctx *lc, const struct cmx_ccl *ccl, ui
 		.flags = CMX_RECORD_DONE,
 		.messages = 1,
 		.at_ps = ccl->launch_ps,
+		.va = to,
+		.len = len,
 	};
-	int ret = 0;
 
-	for (uint64_t done = 0; done < len && !ret; done += record.len) {
-		record.va = to + done;
-		record.len = lesser(len - done, CMX_CCL_PIECE);
-		ret = cmx_dev_record(lc, &record);
-	}
-	return ret;
+	return len ? cmx_dev_record(lc, &record) : 0;
 }
 
 /*

@@ -97,8 +97,7 @@ int cmx_ccl_memory(const struct cmx_ccl_desc *desc, uint64_t *bytes);
  *
  * Runs a few commands on a clock of its own, to know when two steps are faster than one.
  *
- * Return: 0; -ENOSPC when windows do not fit, or a call would need more records than a
- * launch may have; else -errno.
+ * Return: 0; -ENOSPC when a window does not fit; else -errno.
  */
 int cmx_ccl_create(struct cmx_ctx *ctx, const struct cmx_ccl_desc *desc, struct cmx_ccl **ccl);
 
