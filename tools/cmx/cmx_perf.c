@@ -20,6 +20,10 @@ static const struct cmx_perf_test tests[] = {
 	  "each rank sends another part to every rank" },
 	{ "allgather", cmx_perf_collective_main, CMX_COLLECTIVE_ALLGATHER,
 	  "each rank sends the same to every rank" },
+	{ "allreduce", cmx_perf_reduction_main, CMX_COLLECTIVE_ALLREDUCE,
+	  "each rank gets the sum of all ranks' vectors" },
+	{ "reducescatter", cmx_perf_reduction_main, CMX_COLLECTIVE_REDUCESCATTER,
+	  "each rank gets its part of that sum" },
 	{ "dispatch", cmx_perf_operator_main, CMX_OPERATOR_DISPATCH,
 	  "tokens to their experts' ranks" },
 	{ "combine", cmx_perf_operator_main, CMX_OPERATOR_COMBINE,
@@ -35,7 +39,7 @@ static int usage(FILE *to, int status)
 		    "\n"
 		    "Measure in virtual time; what the host took is shown apart. tests:\n");
 	for (size_t i = 0; i < NUM_TESTS; i++)
-		fprintf(to, "  %-10s %s\n", tests[i].name, tests[i].summary);
+		fprintf(to, "  %-13s %s\n", tests[i].name, tests[i].summary);
 	fprintf(to, "\n`cmx perf TEST --help' lists a test's options.\n");
 	return status;
 }

@@ -23,6 +23,7 @@ struct cmx_perf_test {
 /* All return an exit status; argv[0] is the test's name. */
 int cmx_perf_transfer_main(const struct cmx_perf_test *test, int argc, char **argv);
 int cmx_perf_collective_main(const struct cmx_perf_test *test, int argc, char **argv);
+int cmx_perf_reduction_main(const struct cmx_perf_test *test, int argc, char **argv);
 int cmx_perf_operator_main(const struct cmx_perf_test *test, int argc, char **argv);
 int cmx_perf_gemm_main(const struct cmx_perf_test *test, int argc, char **argv);
 

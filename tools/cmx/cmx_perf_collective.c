@@ -133,20 +133,28 @@ static int execute(struct collective *c, struct cmx_ctx *ctx)
 	return ret ? ret : check(c);
 }
 
-static void sum_up(const struct collective *c, struct cmx_collective_result *result)
+void cmx_collective_times(const uint64_t *ends, uint32_t count,
+			  struct cmx_collective_result *result)
 {
-	uint32_t n = c->spec->count;
 	uint64_t sum = 0;
 
 	result->min_ps = UINT64_MAX;
-	for (uint32_t i = 0; i < n; i++) {
-		sum += c->ends[i];
-		if (c->ends[i] < result->min_ps)
-			result->min_ps = c->ends[i];
-		if (c->ends[i] > result->max_ps)
-			result->max_ps = c->ends[i];
+	result->max_ps = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		sum += ends[i];
+		if (ends[i] < result->min_ps)
+			result->min_ps = ends[i];
+		if (ends[i] > result->max_ps)
+			result->max_ps = ends[i];
 	}
-	result->mean_ps = sum / n;
+	result->mean_ps = sum / count;
+}
+
+static void sum_up(const struct collective *c, struct cmx_collective_result *result)
+{
+	uint32_t n = c->spec->count;
+
+	cmx_collective_times(c->ends, n, result);
 	result->gbps = (double)c->spec->size * (n - 1) * 1e3 / (double)result->max_ps;
 	result->extrapolated = c->rig.extrapolated;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cmx perf read, write, copy, atomic, alltoall, allgather: options and tables.
+ * cmx perf read, write, copy, atomic, and collectives: options and tables.
  */
 #include <getopt.h>
 #include <stdlib.h>
@@ -27,7 +27,9 @@ struct table_options {
 	const char *planes_text;
 	uint64_t size;		/* 0: all */
 	uint64_t iterations;
+	uint32_t dtype;
 	bool collective;
+	bool reduction;		/* a collective of the library */
 	bool time_only;
 	bool json;
 	/* Made of the above. */
@@ -45,7 +47,8 @@ static int usage(FILE *to, const struct table_options *o, int status)
 		o->collective ? "" : "--to LIST ");
 	if (o->collective)
 		fprintf(to, "  -f, --from LIST     ranks: 0,4-7, node0, socket2, n0.npu1.die0\n"
-			    "  -s, --size BYTES    from each rank to each (default 1M)\n");
+			    "  -s, --size BYTES    %s (default 1M)\n",
+			o->reduction ? "of what each rank gets" : "from each rank to each");
 	else
 		fprintf(to, "  -f, --from LIST     that work: 0,4-7, node0, socket2, n0.npu1.die0\n"
 			    "  -t, --to LIST       whose memory it is: as many, or one side is one\n"
@@ -53,12 +56,23 @@ static int usage(FILE *to, const struct table_options *o, int status)
 			    "  -n, --iterations N  of each flow (default: by size)\n");
 	fprintf(to, "  -a, --all-sizes     powers of 2 from %u to %u\n"
 		    "  -p, --planes LIST   UB planes 0,2-3, or rdma, or vpc (default: all of UB)\n"
-		    "  -l, --lib NAME      as a library does it: profile, or a file\n"
+		    "%s"
 		    "  -o, --time-only     memory without bytes; else they are moved and checked\n"
 		    "  -j, --json          as JSON\n"
 		    "  -d, --device PATH   device node; else $CMX_DEVICE, else the first one\n",
-		MIN_SIZE, MAX_ALL_SIZE);
+		MIN_SIZE, MAX_ALL_SIZE,
+		o->reduction ? "  -y, --type TYPE     of elements: f32 (default), bf16\n" :
+			       "  -l, --lib NAME      as a library does it: profile, or a file\n");
 	return status;
+}
+
+static bool take_type(struct table_options *o, const char *text)
+{
+	o->dtype = strcmp(text, "bf16") ? CMX_CCL_F32 : CMX_CCL_BF16;
+	if (o->dtype == CMX_CCL_BF16 || !strcmp(text, "f32"))
+		return true;
+	fprintf(stderr, "cmx perf: --type `%s' is neither f32 nor bf16\n", text);
+	return false;
 }
 
 static bool take_option(struct table_options *o, int c)
@@ -84,6 +98,8 @@ static bool take_option(struct table_options *o, int c)
 	case 'l':
 		o->lib_name = optarg;
 		return true;
+	case 'y':
+		return take_type(o, optarg);
 	case 'o':
 		o->time_only = true;
 		return true;
@@ -107,6 +123,7 @@ static int parse(int argc, char **argv, struct table_options *o)
 		{ "all-sizes", no_argument, NULL, 'a' },
 		{ "planes", required_argument, NULL, 'p' },
 		{ "lib", required_argument, NULL, 'l' },
+		{ "type", required_argument, NULL, 'y' },
 		{ "time-only", no_argument, NULL, 'o' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "device", required_argument, NULL, 'd' },
@@ -115,10 +132,11 @@ static int parse(int argc, char **argv, struct table_options *o)
 	};
 	int c;
 
-	while ((c = getopt_long(argc, argv, "f:t:s:n:ap:l:ojd:h", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "f:t:s:n:ap:l:y:ojd:h", longs, NULL)) != -1) {
 		if (c == 'h')
 			return usage(stdout, o, CMX_EXIT_OK);
-		if (c == '?' || (o->collective && (c == 't' || c == 'n')))
+		if (c == '?' || (o->collective && (c == 't' || c == 'n')) ||
+		    c == (o->reduction ? 'l' : 'y'))
 			return usage(stderr, o, CMX_EXIT_USAGE);
 		if (!take_option(o, c))
 			return CMX_EXIT_USAGE;
@@ -251,17 +269,20 @@ static int run_collective(struct table_options *o, uint64_t size)
 {
 	const struct cmx_collective_spec spec = {
 		.op = o->test->which, .ranks = o->from_list.entities, .count = o->from_list.count,
-		.size = size, .planes = o->planes, .data = !o->time_only,
+		.size = size, .planes = o->planes, .data = !o->time_only, .dtype = o->dtype,
 		.lib = o->lib_name ? &o->lib : NULL,
 	};
 	struct cmx_collective_result r;
 	bool beyond;
+	int ret = o->reduction ? cmx_reduction_run(o->ctx, &spec, &r) :
+				 cmx_collective_run(o->ctx, &spec, &r);
 
-	if (cmx_collective_run(o->ctx, &spec, &r))
+	if (ret)
 		return cmx_perf_failed(r.error);
 	beyond = r.extrapolated || size < FITTED_SIZE;
-	print_row(o, json_pack("{s:I, s:o, s:o, s:o, s:o, s:b, s:o}",
+	print_row(o, json_pack("{s:I, s:o*, s:o, s:o, s:o, s:o, s:b, s:o}",
 			       "bytes", (json_int_t)size,
+			       "steps", o->reduction ? json_integer(r.steps) : NULL,
 			       "us", cmx_perf_real((double)r.mean_ps / 1e6),
 			       "us_min", cmx_perf_real((double)r.min_ps / 1e6),
 			       "us_max", cmx_perf_real((double)r.max_ps / 1e6),
@@ -343,6 +364,15 @@ static int table_main(struct table_options *o, int argc, char **argv)
 int cmx_perf_transfer_main(const struct cmx_perf_test *test, int argc, char **argv)
 {
 	struct table_options o = { .test = test, .size = 1 << 20 };
+
+	return table_main(&o, argc, argv);
+}
+
+int cmx_perf_reduction_main(const struct cmx_perf_test *test, int argc, char **argv)
+{
+	struct table_options o = {
+		.test = test, .size = 1 << 20, .collective = true, .reduction = true,
+	};
 
 	return table_main(&o, argc, argv);
 }

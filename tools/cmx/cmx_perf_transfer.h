@@ -21,6 +21,8 @@ enum cmx_transfer_op {
 enum cmx_collective_op {
 	CMX_COLLECTIVE_ALLTOALL,
 	CMX_COLLECTIVE_ALLGATHER,
+	CMX_COLLECTIVE_ALLREDUCE,
+	CMX_COLLECTIVE_REDUCESCATTER,
 };
 
 /* Flow i: the entity from[i] works on memory of to[i]. */
@@ -49,7 +51,7 @@ struct cmx_transfer_result {
 int cmx_transfer_run(struct cmx_ctx *ctx, const struct cmx_transfer_spec *spec,
 		     struct cmx_transfer_result *result);
 
-/* Ranks are the entities in @ranks; @size bytes from each to each. */
+/* Ranks are the entities in @ranks; @size bytes from each to each, or of an all-reduce. */
 struct cmx_collective_spec {
 	enum cmx_collective_op op;
 	const uint32_t *ranks;
@@ -57,11 +59,13 @@ struct cmx_collective_spec {
 	uint64_t size;
 	uint32_t planes;
 	bool data;
-	struct cmx_libprofile *lib;	/* or NULL */
+	uint32_t dtype;		/* of reductions: enum cmx_ccl_dtype */
+	struct cmx_libprofile *lib;	/* or NULL; none for reductions */
 };
 
 struct cmx_collective_result {
 	uint64_t mean_ps, min_ps, max_ps;	/* over the ranks */
+	uint32_t steps;		/* of a reduction */
 	double gbps;		/* a rank sends, until the last rank is through */
 	uint64_t host_ns;
 	bool extrapolated;
@@ -70,6 +74,12 @@ struct cmx_collective_result {
 
 int cmx_collective_run(struct cmx_ctx *ctx, const struct cmx_collective_spec *spec,
 		       struct cmx_collective_result *result);
+/* All-reduce and reduce-scatter. */
+int cmx_reduction_run(struct cmx_ctx *ctx, const struct cmx_collective_spec *spec,
+		      struct cmx_collective_result *result);
+/* Mean, least and most of @count ranks' ends. */
+void cmx_collective_times(const uint64_t *ends, uint32_t count,
+			  struct cmx_collective_result *result);
 
 /* Bytes that tell who sent them where. */
 void cmx_transfer_fill(void *bytes, uint64_t size, uint64_t key);
