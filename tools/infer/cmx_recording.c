@@ -23,7 +23,7 @@ struct record_start {
 };
 
 /* What the steps were made by stands in the file as it does in memory. */
-#define RECORD_SHAPE	offsetof(struct cmx_recording, seq)
+#define RECORD_SHAPE	(offsetof(struct cmx_recording, tp) + sizeof(uint32_t))
 _Static_assert(RECORD_SHAPE == 17 * sizeof(uint32_t), "another shape is another version");
 
 struct record_sequence {
