@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <kselftest_harness.h>
@@ -17,6 +16,7 @@
 #include "cmx_infer_options.h"
 #include "cmx_tinymoe.h"
 #include "host_die.h"
+#include "model_run.h"
 
 #define REF	"tests/models/ref/"
 #define CTX	120u
@@ -33,12 +33,9 @@ static bool absorbed;	/* the form that prompts take */
 
 static int make_model(const char *preset, enum tinymoe_type type, bool legacy)
 {
-	int fd = memfd_create("model", MFD_CLOEXEC);
-	FILE *f = fdopen(dup(fd), "w");
+	const struct model_form form = { tinymoe_find(preset), type, legacy, false };
 
-	if (!f || tinymoe_write(tinymoe_find(preset), type, legacy, 1234, f) || fclose(f))
-		abort();
-	return fd;
+	return model_run_file(&form);
 }
 
 /* Pages of 16 positions, handed out from the last one down. */
@@ -106,32 +103,6 @@ static float *run_prompt(struct engine *e, const uint32_t *ids, uint32_t n)
 	return NULL;
 }
 
-static float *read_floats(const char *path, size_t n)
-{
-	float *x = malloc(n * sizeof(*x));
-	FILE *f = fopen(path, "re");
-
-	if (!x || !f || fread(x, sizeof(*x), n, f) != n)
-		abort();
-	fclose(f);
-	return x;
-}
-
-static double max_diff(const float *a, const float *b, size_t n)
-{
-	double max = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		double d = fabs((double)a[i] - (double)b[i]);
-
-		if (isnan(d))
-			return INFINITY;
-		if (d > max)
-			max = d;
-	}
-	return max;
-}
-
 /* Largest difference to the reference, or -1. */
 static double against_reference(int fd, const char *name, const char *prompt, uint32_t chunk,
 				enum cmx_isa isa)
@@ -147,11 +118,11 @@ static double against_reference(int fd, const char *name, const char *prompt, ui
 	if (cmx_infer_read_ids(path, &ids, &n, &err))
 		return -1;
 	snprintf(path, sizeof(path), REF "%s.%s.logits.f32", name, prompt);
-	want = read_floats(path, n * 512);
+	want = model_run_floats(path, n * 512);
 	if (!engine_open(&e, fd, &die, chunk))
 		got = run_prompt(&e, ids, n);
 	if (got)
-		diff = max_diff(got, want, n * 512);
+		diff = model_run_apart(got, want, n * 512);
 	engine_close(&e);
 	free(got);
 	free(want);
@@ -162,15 +133,13 @@ static double against_reference(int fd, const char *name, const char *prompt, ui
 /* On the fastest level there is; the others are compared with it elsewhere. In both forms. */
 static int near_reference(int fd, const char *name, const char *prompt, uint32_t chunk)
 {
-	int isa = CMX_ISA_COUNT - 1, ok = 1;
+	int ok = 1;
 
-	while (!cmx_npu_kernels(isa))
-		isa--;
 	for (int form = 0; form < 2; form++) {
 		double diff;
 
 		absorbed = form;
-		diff = against_reference(fd, name, prompt, chunk, isa);
+		diff = against_reference(fd, name, prompt, chunk, model_run_isa());
 		if (diff >= 0 && diff < TOL)
 			continue;
 		fprintf(stderr, "%s %s chunk %u form %d: %g %s\n", name, prompt, chunk, form,
@@ -222,9 +191,9 @@ TEST(a_difference_is_seen)
 {
 	const float a[] = { 1, 2, 3 }, b[] = { 1, 2, 3.5f }, c[] = { 1, NAN, 3 };
 
-	EXPECT_EQ(0.5, max_diff(a, b, 3));
-	EXPECT_EQ(INFINITY, max_diff(a, c, 3));
-	EXPECT_EQ(INFINITY, max_diff(c, c, 3));
+	EXPECT_EQ(0.5, model_run_apart(a, b, 3));
+	EXPECT_EQ(INFINITY, model_run_apart(a, c, 3));
+	EXPECT_EQ(INFINITY, model_run_apart(c, c, 3));
 }
 
 TEST(v2_lite)
@@ -297,7 +266,7 @@ TEST(bug18_bits_do_not_depend_on_grid_or_level_of_a_kind)
 				free(got);
 		}
 		if (first[1])
-			EXPECT_GT(TOL, max_diff(first[0], first[1], 3 * 512));
+			EXPECT_GT(TOL, model_run_apart(first[0], first[1], 3 * 512));
 		free(first[0]);
 		free(first[1]);
 		close(fd);

@@ -22,6 +22,7 @@
 #include "cmx_tinymoe.h"
 #include "cmx_tinymoe_forward.h"
 #include "host_die.h"
+#include "model_run.h"
 #include "kernels/cmx_i8.h"
 
 #define TOKENS	12u
@@ -45,12 +46,9 @@ struct engine {
 
 static int make_model(const char *preset, enum tinymoe_type type, bool legacy)
 {
-	int fd = memfd_create("model", MFD_CLOEXEC);
-	FILE *f = fdopen(dup(fd), "w");
+	const struct model_form form = { tinymoe_find(preset), type, legacy, false };
 
-	if (!f || tinymoe_write(tinymoe_find(preset), type, legacy, 1234, f) || fclose(f))
-		abort();
-	return fd;
+	return model_run_file(&form);
 }
 
 static int engine_open(struct engine *e, int fd, bool int8, bool time_only)

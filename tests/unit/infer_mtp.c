@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <kselftest_harness.h>
@@ -15,11 +14,10 @@
 #include "cmx_infer_options.h"
 #include "cmx_mtp.h"
 #include "cmx_tinymoe_forward.h"
-#include "hf_make.h"
 #include "host_die.h"
+#include "model_run.h"
 
 #define CTX	120u
-#define SEED	1234u
 #define TOL	1e-4
 
 /* Logits spread by 3: what a wrong input does to them is far from rounding. */
@@ -46,47 +44,34 @@ struct form {
 	bool hf;
 };
 
-static int write_memory(const struct form *form, int *fd)
+static struct model_form model_form(const struct form *form)
 {
-	FILE *f;
-	int ret;
+	return (struct model_form){ tinymoe_find(form->preset), form->type, form->legacy, form->hf };
+}
 
-	*fd = memfd_create("model", MFD_CLOEXEC);
-	f = fdopen(dup(*fd), "w");
-	ret = f ? tinymoe_write(tinymoe_find(form->preset), form->type, form->legacy, SEED, f) : -1;
-	if (f && fclose(f))
-		ret = -1;
-	return ret;
+static int write_memory(const struct form *form)
+{
+	const struct model_form f = model_form(form);
+
+	return model_run_file(&f);
 }
 
 static int open_source(struct engine *e, const struct form *form)
 {
-	int fd, ret;
+	const struct model_form f = model_form(form);
 
 	if (strchr(form->preset, '/'))
 		return cmx_source_open(form->preset, &e->src, &err);
-	if (form->hf) {
-		hf_make_dir(&e->dir);
-		ret = tinymoe_write_hf(tinymoe_find(form->preset), form->type, 2, SEED,
-				       e->dir.path);
-		return ret ? ret : cmx_source_open(e->dir.path, &e->src, &err);
-	}
-	ret = write_memory(form, &fd);
-	if (!ret)
-		ret = cmx_source_open_fd(fd, &e->src, &err);
-	close(fd);
-	return ret;
+	e->src = model_run_source(&f, &e->dir, &err);
+	return e->src ? 0 : -EIO;
 }
 
 static int load_model(struct engine *e, bool mtp, uint64_t run_bytes)
 {
 	const struct cmx_load_options load = { .mtp = mtp, .buffer_bytes = run_bytes };
-	struct cmx_machine_options die = { .isa = CMX_ISA_COUNT - 1, .threads = 1 };
-	int ret;
+	const struct cmx_machine_options die = { .isa = model_run_isa(), .threads = 1 };
+	int ret = host_die_open(&die, &e->die, &err);
 
-	while (!cmx_npu_kernels(die.isa))
-		die.isa--;
-	ret = host_die_open(&die, &e->die, &err);
 	return ret ? ret : cmx_model_load(e->src, e->die, &load, &e->model, &err);
 }
 
@@ -171,34 +156,9 @@ static float *run_pairs(struct engine *e, const uint32_t *ids, uint32_t n, enum 
 	return NULL;
 }
 
-static double max_diff(const float *a, const float *b, size_t n)
-{
-	double max = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		double d = fabs((double)a[i] - (double)b[i]);
-
-		if (isnan(d))
-			return INFINITY;
-		max = d > max ? d : max;
-	}
-	return max;
-}
-
-static float *read_floats(const char *path, size_t n)
-{
-	float *x = malloc(n * sizeof(*x));
-	FILE *f = fopen(path, "re");
-
-	if (!x || !f || fread(x, sizeof(*x), n, f) != n)
-		abort();
-	fclose(f);
-	return x;
-}
-
 static int near(const char *what, uint32_t chunk, const float *got, const float *want, size_t n)
 {
-	double diff = got ? max_diff(got, want, n) : INFINITY;
+	double diff = got ? model_run_apart(got, want, n) : INFINITY;
 
 	if (diff <= TOL)
 		return 1;
@@ -221,7 +181,7 @@ static int near_reference(const struct form *form, const char *prompt, const cha
 	if (!engine_open(&e, form, chunk))
 		got = run_pairs(&e, ids, n, NOTHING);
 	snprintf(path, sizeof(path), "%s.mtp.logits.f32", ref);
-	want = read_floats(path, (size_t)(n - 1) * e.model.cfg.vocab);
+	want = model_run_floats(path, (size_t)(n - 1) * e.model.cfg.vocab);
 	ok = near(ref, chunk, got, want, (size_t)(n - 1) * e.model.cfg.vocab);
 	engine_close(&e);
 	free(got);
@@ -277,7 +237,7 @@ static float *in_double(const struct form *form, bool normed)
 	struct tinymoe_model m;
 
 	if (!wide || !out ||
-	    tinymoe_model_init(&m, p, form->type, form->legacy, form->hf, SEED) ||
+	    tinymoe_model_init(&m, p, form->type, form->legacy, form->hf, MODEL_RUN_SEED) ||
 	    tinymoe_mtp(&m, some_ids, N_SOME, normed, wide))
 		abort();
 	for (size_t i = 0; i < n; i++)
@@ -344,7 +304,7 @@ static void add_prompt(const char *prompt, enum spoil spoil, uint32_t *right, ui
 		got = run_pairs(&e, ids, n, spoil);
 	vocab = e.model.cfg.vocab;
 	snprintf(path, sizeof(path), KJV "ref/kjv-moe.%s.logits.f32", prompt);
-	main_head = read_floats(path, (size_t)n * vocab);
+	main_head = model_run_floats(path, (size_t)n * vocab);
 	if (got)
 		*right += agreement(got, main_head + vocab, n - 1, vocab);
 	*all += n - 1;
@@ -372,7 +332,7 @@ TEST(bug25_a_wrong_hidden_state_would_be_seen)
 	struct engine e;
 	double good = acceptance(NOTHING);
 
-	EXPECT_LT(WRONG, max_diff(right, wrong, (N_SOME - 1) * 512));
+	EXPECT_LT(WRONG, model_run_apart(right, wrong, (N_SOME - 1) * 512));
 	ASSERT_EQ(0, engine_open(&e, &form, CTX));
 	got = run_pairs(&e, some_ids, N_SOME, NOT_NORMED);
 	ASSERT_NE(NULL, got);
@@ -443,7 +403,8 @@ static int load_patched(const char *from, const char *to, bool mtp)
 	struct engine e = { 0 };
 	int fd, ret;
 
-	if (write_memory(&form, &fd) || pread(fd, head, sizeof(head), 0) != sizeof(head))
+	fd = write_memory(&form);
+	if (pread(fd, head, sizeof(head), 0) != sizeof(head))
 		abort();
 	at = memmem(head, sizeof(head), from, strlen(from));
 	if (!at || pwrite(fd, to, strlen(to), at - head) != (ssize_t)strlen(to))
@@ -486,7 +447,8 @@ static int load_with_dim(const char *name, int d, uint64_t to)
 	struct engine e = { 0 };
 	int fd, ret;
 
-	if (write_memory(&form, &fd) || pread(fd, head, sizeof(head), 0) != sizeof(head))
+	fd = write_memory(&form);
+	if (pread(fd, head, sizeof(head), 0) != sizeof(head))
 		abort();
 	at = memmem(head, sizeof(head), name, strlen(name));
 	if (!at || pwrite(fd, &to, 8, at - head + (off_t)strlen(name) + 4 + 8 * d) != 8)
@@ -532,7 +494,8 @@ static int load_folder_with(const char *name, const char *from, const char *to)
 	FILE *f;
 
 	hf_make_dir(&e.dir);
-	ret = tinymoe_write_hf(tinymoe_find("v3tiny-mtp-ends"), TINYMOE_BF16, 1, SEED, e.dir.path);
+	ret = tinymoe_write_hf(tinymoe_find("v3tiny-mtp-ends"), TINYMOE_BF16, 1, MODEL_RUN_SEED,
+			       e.dir.path);
 	snprintf(path, sizeof(path), "%s/model.safetensors", e.dir.path);
 	f = fopen(path, "r+e");
 	if (ret || !f || fread(head, 1, sizeof(head), f) != sizeof(head))

@@ -12,29 +12,26 @@
 
 #define PAGE_SHIFT 4u
 
-static int open_file(const struct model_form *form, struct cmx_source **src,
-		     struct cmx_infer_err *err)
+int model_run_file(const struct model_form *form)
 {
-	int fd = memfd_create("model", MFD_CLOEXEC), ret;
+	int fd = memfd_create("model", MFD_CLOEXEC);
 	FILE *f = fdopen(dup(fd), "w");
 
-	ret = f ? tinymoe_write(form->p, form->type, form->legacy, MODEL_RUN_SEED, f) : -errno;
-	if (f && fclose(f) && !ret)
-		ret = -errno;
-	if (!ret)
-		ret = cmx_source_open_fd(fd, src, err);
-	close(fd);
-	return ret;
+	if (!f || tinymoe_write(form->p, form->type, form->legacy, MODEL_RUN_SEED, f) || fclose(f))
+		abort();
+	return fd;
 }
 
 struct cmx_source *model_run_source(const struct model_form *form, struct hf_make *dir,
 				    struct cmx_infer_err *err)
 {
 	struct cmx_source *src = NULL;
-	int ret;
+	int fd, ret;
 
 	if (!form->hf) {
-		ret = open_file(form, &src, err);
+		fd = model_run_file(form);
+		ret = cmx_source_open_fd(fd, &src, err);
+		close(fd);
 	} else {
 		hf_make_dir(dir);
 		ret = tinymoe_write_hf(form->p, form->type, 2, MODEL_RUN_SEED, dir->path);
@@ -44,12 +41,19 @@ struct cmx_source *model_run_source(const struct model_form *form, struct hf_mak
 	return ret ? NULL : src;
 }
 
+enum cmx_isa model_run_isa(void)
+{
+	enum cmx_isa isa = CMX_ISA_COUNT - 1;
+
+	while (!cmx_npu_kernels(isa))
+		isa--;
+	return isa;
+}
+
 static int open_die(struct model_run *r)
 {
-	struct cmx_machine_options opt = { .isa = CMX_ISA_COUNT - 1, .threads = 1 };
+	const struct cmx_machine_options opt = { .isa = model_run_isa(), .threads = 1 };
 
-	while (!cmx_npu_kernels(opt.isa))
-		opt.isa--;
 	return host_die_open(&opt, &r->die, &r->err);
 }
 
@@ -156,6 +160,30 @@ double model_run_max_diff(const float *got, const double *want, size_t n)
 			max = isnan(d) ? INFINITY : d;
 	}
 	return max;
+}
+
+double model_run_apart(const float *a, const float *b, size_t n)
+{
+	double max = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double d = fabs((double)a[i] - (double)b[i]);
+
+		if (!(d <= max))
+			max = isnan(d) ? INFINITY : d;
+	}
+	return max;
+}
+
+float *model_run_floats(const char *path, size_t n)
+{
+	float *x = malloc(n * sizeof(*x));
+	FILE *f = fopen(path, "re");
+
+	if (!x || !f || fread(x, sizeof(*x), n, f) != n)
+		abort();
+	fclose(f);
+	return x;
 }
 
 double model_run_distance(const struct model_run *r, const struct tinymoe_model *m,

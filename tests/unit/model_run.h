@@ -30,10 +30,14 @@ struct model_run {
 	uint32_t n;
 };
 
+/* A GGUF file in memory. */
+int model_run_file(const struct model_form *form);
 /* NULL with a text in @err. @dir is filled in for a folder, hf_make_remove() it. */
 struct cmx_source *model_run_source(const struct model_form *form, struct hf_make *dir,
 				    struct cmx_infer_err *err);
-/* On the fastest SIMD level there is. After any result close it. */
+/* The fastest SIMD level there is. */
+enum cmx_isa model_run_isa(void);
+/* On that level. After any result close it. */
 int model_run_open(struct model_run *r, const struct model_form *form, uint32_t ctx,
 		   uint32_t chunk);
 void model_run_close(struct model_run *r);
@@ -46,5 +50,9 @@ int model_run_prompt(struct model_run *r, const uint32_t *ids, uint32_t n, uint3
 double model_run_distance(const struct model_run *r, const struct tinymoe_model *m,
 			  const uint32_t *ids);
 double model_run_max_diff(const float *got, const double *want, size_t n);
+/* The same of single numbers. */
+double model_run_apart(const float *a, const float *b, size_t n);
+/* The first @n of a file; free() them. */
+float *model_run_floats(const char *path, size_t n);
 
 #endif
