@@ -87,12 +87,12 @@ static void check_ranks(struct __test_metadata *_metadata, uint32_t n, uint32_t 
 	EXPECT_GT(first[(CALLS - 1) * n], 0);
 }
 
-FIXTURE(random)
+FIXTURE(long_run)
 {
 	struct drm_cmx_info_device device;
 };
 
-FIXTURE_SETUP(random)
+FIXTURE_SETUP(long_run)
 {
 	struct cmx_ctx *ctx;
 
@@ -102,30 +102,30 @@ FIXTURE_SETUP(random)
 	ASSERT_GE(self->device.num_dies, GROUP_MAX);
 }
 
-FIXTURE_TEARDOWN(random)
+FIXTURE_TEARDOWN(long_run)
 {
 }
 
 /* A kernel with all its checks takes a minute for each. */
-TEST_F_TIMEOUT(random, few_ranks, 200)
+TEST_F_TIMEOUT(long_run, random_calls_of_few_ranks, 200)
 {
 	for (uint32_t n = 1; n <= 9; n++)
 		check_ranks(_metadata, n, 100 + n);
 }
 
-TEST_F_TIMEOUT(random, many_ranks, 200)
+TEST_F_TIMEOUT(long_run, random_calls_of_many_ranks, 200)
 {
 	for (uint32_t n = 10; n <= GROUP_MAX; n++)
 		check_ranks(_metadata, n, 100 + n);
 }
 
-TEST_F_TIMEOUT(random, any_seed, 200)
+TEST_F_TIMEOUT(long_run, random_calls_of_any_seed, 200)
 {
 	for (uint32_t seed = 1; seed <= 24; seed++)
 		check_ranks(_metadata, 2 + seed % 4, seed);
 }
 
-TEST(threads_change_neither_bits_nor_times)
+TEST_F_TIMEOUT(long_run, threads_change_neither_bits_nor_times, 200)
 {
 	static struct group_call calls[CALLS];
 	uint64_t used = group_draw(calls, CALLS, 5, 77), wrong;
@@ -141,7 +141,7 @@ TEST(threads_change_neither_bits_nor_times)
 	}
 }
 
-TEST(one_step_and_two_have_the_same_bits)
+TEST_F_TIMEOUT(long_run, one_step_and_two_have_the_same_bits, 200)
 {
 	static const uint32_t ways[] = { CMX_CCL_ONE_STEP, CMX_CCL_TWO_STEP, 0 };
 	static uint64_t times[16 * GROUP_MAX];
@@ -208,7 +208,7 @@ static int time_of(struct group_call *call, uint32_t n, uint32_t flags, uint64_t
 }
 
 /* The choice is the better one on both sides of where it changes, and there they are close. */
-TEST(two_steps_where_they_are_faster)
+TEST_F_TIMEOUT(long_run, two_steps_where_they_are_faster, 200)
 {
 	static const uint32_t ranks[] = { 3, 4, 8, 16 };
 
