@@ -151,30 +151,49 @@ TEST(round_trip)
 	cmx_recording_free(&r);
 }
 
-TEST(active_experts)
+TEST(experts_of_a_position)
 {
-	uint8_t seen[CMX_MAX_EXPERTS] = { 0 };
-	uint32_t n = 0;
+	uint16_t e[3];
 
 	make_recording();
-	EXPECT_EQ(0, cmx_decisions_mark(&one, 0, 1, 1, seen, &n, &err));
-	EXPECT_EQ(3, n);
-	EXPECT_EQ(0, cmx_decisions_mark(&one, 0, 1, 1, seen, &n, &err));
-	EXPECT_EQ(3, n);
-	for (uint32_t pos = 1; pos < 6; pos++) {
-		uint16_t *e = cmx_decisions_at(&one, pos, 1);
-
-		e[0] = 1;
-		e[1] = 2;
-		e[2] = (uint16_t)(3 + pos % 2);
-	}
-	memset(seen, 0, sizeof(seen));
-	n = 0;
-	EXPECT_EQ(0, cmx_decisions_mark(&one, 1, 1, 5, seen, &n, &err));
-	EXPECT_EQ(4, n);
+	for (uint32_t k = 0; k < 3; k++)
+		cmx_decisions_at(&one, 1, 1)[k] = (uint16_t)(5 * k + 1);
+	ASSERT_TRUE(cmx_decisions_get(&one, 1, 1, 7, e));
+	EXPECT_EQ(1, e[0]);
+	EXPECT_EQ(6, e[1]);
+	EXPECT_EQ(11, e[2]);
 	/* Not decided, and past the end. */
-	EXPECT_EQ(-EINVAL, cmx_decisions_mark(&one, 1, 0, 1, seen, &n, &err));
-	EXPECT_EQ(-EINVAL, cmx_decisions_mark(&one, 1, 6, 2, seen, &n, &err));
+	EXPECT_FALSE(cmx_decisions_get(&one, 1, one.capacity - 1, 0, e));
+	EXPECT_FALSE(cmx_decisions_get(&one, 1, one.capacity, 0, e));
+	EXPECT_FALSE(cmx_decisions_get(&one, one.n_moe, 1, 0, e));
+}
+
+TEST(experts_that_gates_know)
+{
+	const struct cmx_gates_options opt = { .n_moe = 2, .n_expert = 16, .n_used = 3 };
+	struct cmx_decisions d = { 0 };
+	struct cmx_gates *g = NULL;
+	uint16_t sure[3], guess[3], want[3];
+
+	ASSERT_EQ(0, cmx_gates_new(&opt, &g, &err));
+	ASSERT_EQ(0, cmx_decisions_init_ids(&d, 10, 4, &err));
+	EXPECT_FALSE(cmx_decisions_get(&d, 0, 1, 0, sure));
+	d.n_moe = 2;
+	d.n_used = 3;
+	d.stream = 77;
+	EXPECT_FALSE(cmx_decisions_get(&d, 0, 1, 0, sure));
+	d.gates = g;
+	EXPECT_FALSE(cmx_decisions_get_guess(&d, 0, 1, 0, guess));
+	d.n_guesses = 2;
+	ASSERT_TRUE(cmx_decisions_get(&d, 1, 1, 0, sure));
+	ASSERT_TRUE(cmx_decisions_get_guess(&d, 1, 1, 0, guess));
+	cmx_gates_choose(g, 1, &(struct cmx_gate_token){ .stream = 77, .pos = 1 }, want);
+	EXPECT_EQ(0, memcmp(sure, want, sizeof(want)));
+	/* A wrong guess is another token at the same place. */
+	EXPECT_NE(0, memcmp(sure, guess, sizeof(guess)));
+	EXPECT_FALSE(cmx_decisions_get(&d, 1, 10, 0, sure));
+	cmx_decisions_free(&d);
+	cmx_gates_free(g);
 }
 
 TEST(every_truncation_and_addition)
@@ -234,13 +253,10 @@ TEST(decisions_that_no_run_makes)
 TEST(guesses_that_no_run_makes)
 {
 	struct cmx_recording r = make_recording();
-	uint8_t seen[CMX_MAX_EXPERTS] = { 0 };
-	uint32_t n = 0;
+	uint16_t e[3];
 
-	EXPECT_EQ(0, cmx_decisions_mark_guesses(&one, 0, 0, 1, seen, &n, &err));
-	EXPECT_EQ(3, n);
-	EXPECT_EQ(-EINVAL, cmx_decisions_mark_guesses(&one, 0, 1, 1, seen, &n, &err));
-	EXPECT_NE(NULL, strstr(err.text, "none for guess 1"));
+	EXPECT_TRUE(cmx_decisions_get_guess(&one, 0, 0, 0, e));
+	EXPECT_FALSE(cmx_decisions_get_guess(&one, 0, 1, 0, e));
 	one.guesses[0] = 50;
 	EXPECT_TRUE(refused_with(&r, "guess 0 is 50, must be below 50")) TH_LOG("%s", err.text);
 	one.guesses[0] = 49;

@@ -44,6 +44,18 @@ int cmx_decisions_init(struct cmx_decisions *d, const struct cmx_model_config *c
 	return decisions_alloc(d, err);
 }
 
+int cmx_decisions_init_ids(struct cmx_decisions *d, uint32_t capacity, uint32_t guesses,
+			   struct cmx_infer_err *err)
+{
+	*d = (struct cmx_decisions){ .capacity = capacity, .max_guesses = guesses };
+	d->ids = calloc(capacity + 1ull, sizeof(*d->ids));
+	d->guesses = calloc(guesses + 1ull, sizeof(*d->guesses));
+	if (d->ids && d->guesses)
+		return 0;
+	cmx_decisions_free(d);
+	return cmx_infer_fail(err, -ENOMEM, "no memory for the tokens of %u positions", capacity);
+}
+
 void cmx_decisions_free(struct cmx_decisions *d)
 {
 	free(d->ids);
@@ -73,41 +85,37 @@ uint16_t *cmx_decisions_guess_at(const struct cmx_decisions *d, uint32_t guess, 
 	return d->guess_experts + ((uint64_t)guess * (d->n_moe - 1) + moe) * d->n_used;
 }
 
-static void mark(const uint16_t *e, uint32_t n_used, uint8_t *seen, uint32_t *count)
+/* Rows of wrong guesses are none of the sequence's own. */
+#define GUESSED	(1ull << 63)
+
+static bool from_gates(const struct cmx_decisions *d, uint32_t moe, uint64_t stream, uint32_t pos,
+		       uint32_t row, uint16_t *experts)
 {
-	for (uint32_t j = 0; j < n_used; j++) {
-		*count += !seen[e[j]];
-		seen[e[j]] = 1;
-	}
+	const struct cmx_gate_token t = { stream, pos, row + d->turn };
+
+	if (d->gates)
+		cmx_gates_choose(d->gates, moe, &t, experts);
+	return d->gates;
 }
 
-int cmx_decisions_mark(const struct cmx_decisions *d, uint32_t moe, uint32_t pos, uint32_t n,
-		       uint8_t *seen, uint32_t *count, struct cmx_infer_err *err)
+bool cmx_decisions_get(const struct cmx_decisions *d, uint32_t moe, uint32_t pos, uint32_t row,
+		       uint16_t *experts)
 {
-	for (uint32_t i = pos; i < pos + n; i++) {
-		const uint16_t *e = cmx_decisions_at(d, i, moe);
-
-		if (i >= d->capacity || moe >= d->n_moe || *e == CMX_NOT_ROUTED)
-			return cmx_infer_fail(err, -EINVAL,
-					      "decisions: none for position %u in MoE layer %u", i,
-					      moe);
-		mark(e, d->n_used, seen, count);
-	}
-	return 0;
+	if (pos >= d->capacity || moe >= d->n_moe)
+		return false;
+	if (!d->experts)
+		return from_gates(d, moe, d->stream, pos, row, experts);
+	memcpy(experts, cmx_decisions_at(d, pos, moe), d->n_used * sizeof(*experts));
+	return *experts != CMX_NOT_ROUTED;
 }
 
-int cmx_decisions_mark_guesses(const struct cmx_decisions *d, uint32_t moe, uint32_t first,
-			       uint32_t n, uint8_t *seen, uint32_t *count,
-			       struct cmx_infer_err *err)
+bool cmx_decisions_get_guess(const struct cmx_decisions *d, uint32_t moe, uint32_t guess,
+			     uint32_t row, uint16_t *experts)
 {
-	for (uint32_t i = first; i < first + n; i++) {
-		const uint16_t *e = cmx_decisions_guess_at(d, i, moe);
-
-		if (i >= d->n_guesses || *e == CMX_NOT_ROUTED)
-			return cmx_infer_fail(err, -EINVAL,
-					      "decisions: none for guess %u in MoE layer %u", i,
-					      moe);
-		mark(e, d->n_used, seen, count);
-	}
-	return 0;
+	if (guess >= d->n_guesses || moe >= d->n_moe)
+		return false;
+	if (!d->experts)
+		return from_gates(d, moe, d->stream | GUESSED, guess, row, experts);
+	memcpy(experts, cmx_decisions_guess_at(d, guess, moe), d->n_used * sizeof(*experts));
+	return *experts != CMX_NOT_ROUTED;
 }

@@ -5,8 +5,7 @@
 
 #include <stdint.h>
 
-#include "cmx_infer_err.h"
-#include "cmx_model_config.h"
+#include "cmx_gates.h"
 
 #define CMX_NOT_ROUTED	UINT16_MAX
 
@@ -33,7 +32,10 @@ struct cmx_decisions {
 	float penalty;
 	uint32_t capacity;	/* positions there is room for */
 	uint32_t *ids;		/* prompt, then output */
-	uint16_t *experts;	/* [position][moe layer][used] */
+	uint16_t *experts;	/* [position][moe layer][used]; NULL: the gates know */
+	const struct cmx_gates *gates;
+	uint64_t stream;	/* the sequence, for the gates */
+	uint32_t turn;		/* is added to rows, for gates that take turns */
 	/* Tokens that were guessed and put to the test, right or wrong. */
 	uint32_t n_guesses;
 	uint32_t max_guesses;	/* there is room for */
@@ -44,6 +46,9 @@ struct cmx_decisions {
 /* Room for @capacity positions of a model and, with @mtp, @guesses; nothing decided yet. */
 int cmx_decisions_init(struct cmx_decisions *d, const struct cmx_model_config *c,
 		       uint32_t capacity, bool mtp, uint32_t guesses, struct cmx_infer_err *err);
+/* Without room for experts: what is not computed has none of its own. */
+int cmx_decisions_init_ids(struct cmx_decisions *d, uint32_t capacity, uint32_t guesses,
+			   struct cmx_infer_err *err);
 void cmx_decisions_free(struct cmx_decisions *d);
 
 /* Entries of guess_experts for @guesses. */
@@ -53,14 +58,13 @@ uint32_t cmx_decisions_positions(const struct cmx_decisions *d);
 uint16_t *cmx_decisions_at(const struct cmx_decisions *d, uint32_t pos, uint32_t moe);
 uint16_t *cmx_decisions_guess_at(const struct cmx_decisions *d, uint32_t guess, uint32_t moe);
 /*
- * Marks the experts of positions [pos, pos + n) in one MoE layer and counts
- * those that were not marked before. -EINVAL if they were not decided.
+ * Copies what was chosen at a position in one MoE layer; @row is where its token stands in the
+ * step. False if it was not decided.
  */
-int cmx_decisions_mark(const struct cmx_decisions *d, uint32_t moe, uint32_t pos, uint32_t n,
-		       uint8_t *seen, uint32_t *count, struct cmx_infer_err *err);
-/* The same for guesses [first, first + n). */
-int cmx_decisions_mark_guesses(const struct cmx_decisions *d, uint32_t moe, uint32_t first,
-			       uint32_t n, uint8_t *seen, uint32_t *count,
-			       struct cmx_infer_err *err);
+bool cmx_decisions_get(const struct cmx_decisions *d, uint32_t moe, uint32_t pos, uint32_t row,
+		       uint16_t *experts);
+/* The same for a guess. */
+bool cmx_decisions_get_guess(const struct cmx_decisions *d, uint32_t moe, uint32_t guess,
+			     uint32_t row, uint16_t *experts);
 
 #endif

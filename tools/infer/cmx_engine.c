@@ -178,9 +178,13 @@ static int fill_sequence(struct cmx_engine *e, struct cmx_sequence *s, struct cm
 {
 	const struct cmx_request *r = &s->req;
 	uint32_t room = r->n_prompt + r->n;
-	int ret = cmx_decisions_init(&s->run, &e->m->cfg, room, e->opt.forward.mtp,
-				     r->n, err);
+	bool mtp = e->opt.forward.mtp;
+	int ret;
 
+	if (cmx_die_time_only(e->die))
+		ret = cmx_decisions_init_ids(&s->run, room, mtp ? r->n : 0, err);
+	else
+		ret = cmx_decisions_init(&s->run, &e->m->cfg, room, mtp, r->n, err);
 	if (ret)
 		return ret;
 	memcpy(s->run.ids, r->ids, r->n_prompt * sizeof(*r->ids));

@@ -297,36 +297,44 @@ int cmx_step_build(struct cmx_step *st, struct cmx_part *part, uint32_t n,
 	return 0;
 }
 
-/* One token's experts; false if they were not decided. */
-static bool choices_of(const struct cmx_part *p, uint32_t moe, uint32_t n_used, uint32_t i,
-		       int32_t *ids)
+/* What the gate of one MoE layer chose for token @i of a part. */
+static bool chosen(const struct cmx_part *p, uint32_t moe, uint32_t i, uint16_t *experts)
 {
-	uint32_t sure = p->n - p->guesses, guess = p->first_guess + i - sure;
-	const struct cmx_decisions *d = p->replay;
-	const uint16_t *e;
+	uint32_t sure = p->n - p->guesses, row = p->first_row + i;
 
-	if (i < sure ? p->pos + i >= d->capacity || moe >= d->n_moe : guess >= d->n_guesses)
-		return false;
-	e = i < sure ? cmx_decisions_at(d, p->pos + i, moe) :
-		       cmx_decisions_guess_at(d, guess, moe);
-	for (uint32_t j = 0; j < n_used; j++)
-		ids[j] = e[j];
-	return *e != CMX_NOT_ROUTED;
+	if (i < sure)
+		return cmx_decisions_get(p->replay, moe, p->pos + i, row, experts);
+	return cmx_decisions_get_guess(p->replay, moe, p->first_guess + i - sure, row, experts);
+}
+
+static int not_decided(const struct cmx_part *p, uint32_t moe, uint32_t i,
+		       struct cmx_infer_err *err)
+{
+	uint32_t sure = p->n - p->guesses;
+
+	if (i < sure)
+		return cmx_infer_fail(err, -EINVAL,
+				      "decisions: none for position %u in MoE layer %u",
+				      p->pos + i, moe);
+	return cmx_infer_fail(err, -EINVAL, "decisions: none for guess %u in MoE layer %u",
+			      p->first_guess + i - sure, moe);
 }
 
 int cmx_step_choices(const struct cmx_step *st, uint32_t moe, uint32_t n_used, int32_t *ids,
 		     struct cmx_infer_err *err)
 {
+	uint16_t experts[CMX_MAX_EXPERTS_USED];
+
 	for (uint32_t i = 0; i < st->n_parts; i++) {
 		const struct cmx_part *p = &st->part[i];
 
 		for (uint32_t t = 0; t < p->n; t++) {
-			uint64_t row = p->first_row + t;
+			int32_t *to = ids + (uint64_t)(p->first_row + t) * n_used;
 
-			if (!choices_of(p, moe, n_used, t, ids + row * n_used))
-				return cmx_infer_fail(err, -EINVAL,
-						      "decisions: none for position %u in MoE layer %u",
-						      p->pos + t, moe);
+			if (!chosen(p, moe, t, experts))
+				return not_decided(p, moe, t, err);
+			for (uint32_t k = 0; k < n_used; k++)
+				to[k] = experts[k];
 		}
 	}
 	return 0;
@@ -336,17 +344,20 @@ int cmx_step_active(const struct cmx_step *st, uint32_t moe, uint32_t *active,
 		    struct cmx_infer_err *err)
 {
 	uint8_t seen[CMX_MAX_EXPERTS] = { 0 };
-	int ret = 0;
+	uint16_t experts[CMX_MAX_EXPERTS_USED];
 
 	*active = 0;
-	for (uint32_t i = 0; i < st->n_parts && !ret; i++) {
+	for (uint32_t i = 0; i < st->n_parts; i++) {
 		const struct cmx_part *p = &st->part[i];
 
-		ret = cmx_decisions_mark(p->replay, moe, p->pos, p->n - p->guesses, seen, active,
-					 err);
-		if (!ret)
-			ret = cmx_decisions_mark_guesses(p->replay, moe, p->first_guess,
-							 p->guesses, seen, active, err);
+		for (uint32_t t = 0; t < p->n; t++) {
+			if (!chosen(p, moe, t, experts))
+				return not_decided(p, moe, t, err);
+			for (uint32_t k = 0; k < p->replay->n_used; k++) {
+				*active += !seen[experts[k]];
+				seen[experts[k]] = 1;
+			}
+		}
 	}
-	return ret;
+	return 0;
 }
