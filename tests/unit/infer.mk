@@ -9,7 +9,7 @@ UNIT_INFER_BINS := $(UNIT_INFER_PROGS:%=$(B)/tests/unit/%)
 # The engine without what needs the driver library, and the writer of the test models.
 UNIT_INFER_ENGINE := $(filter-out %/cmx_die.o %/cmx_machine.o %/cmx_exchange.o %/cmx_infer.o %/cmx_infer_run.o \
 	%/cmx_infer_outputs.o \
-	%/cmx_infer_ppl.o %/cmx_infer_quantize.o \
+	%/cmx_infer_ppl.o %/cmx_infer_quantize.o %/cmx_infer_bench.o \
 	$(B)/obj/tools/infer/kernels/cmx_npu_entry.%,$(INFER_OBJS) $(INFER_LEVEL_OBJS))
 UNIT_INFER_ENGINE += $(call objs,tools/cmx/cmx_stop.c)
 UNIT_INFER_MODELS := $(filter-out %/cmx_tinymoe.o,$(call objs,$(wildcard tests/models/*.c)))

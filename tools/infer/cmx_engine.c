@@ -148,6 +148,10 @@ static int check_replay(const struct cmx_engine *e, const struct cmx_request *r,
 				      d->n_prompt, d->most, r->n_prompt, r->n);
 	if (d && d->end == CMX_END_ERROR && !d->n_output)
 		return cmx_infer_fail(err, -EINVAL, "refused in the run that was recorded");
+	if (r->handed_over && (!d || d->n_output < 2))
+		return cmx_infer_fail(err, -EINVAL,
+				      "handed over with %u output tokens to come, must be time-only and at least 2",
+				      d ? d->n_output : r->n);
 	return 0;
 }
 
@@ -257,6 +261,11 @@ static void drop_pages(struct cmx_sequence *s)
 		cmx_kv_pages_put(&s->group->pages, s->pages[--s->n_pages]);
 }
 
+static bool shares_pages(const struct cmx_engine *e, const struct cmx_sequence *s)
+{
+	return !e->opt.no_reuse && !s->req.handed_over;
+}
+
 /* Takes the pages that another sequence has already filled with what comes next. */
 static void reuse_pages(struct cmx_engine *e, struct cmx_sequence *s)
 {
@@ -264,7 +273,7 @@ static void reuse_pages(struct cmx_engine *e, struct cmx_sequence *s)
 	uint32_t size = page_size(e);
 
 	/* The last token of the prompt is computed in any case: its logits are wanted. */
-	while (!e->opt.no_reuse && s->len % size == 0 && s->len + size < s->req.n_prompt) {
+	while (shares_pages(e, s) && s->len % size == 0 && s->len + size < s->req.n_prompt) {
 		uint32_t i = s->len / size;
 		uint32_t page = cmx_kv_pages_find(pages, s->serial, s->run.ids + s->len);
 
@@ -335,9 +344,23 @@ static struct cmx_group *choose_group(struct cmx_engine *e)
 	return best;
 }
 
-static int let_in(struct cmx_group *g, struct cmx_sequence *s, struct cmx_infer_err *err)
+/* Prompt and first token are there already. */
+static void take_over(struct cmx_engine *e, struct cmx_sequence *s)
 {
+	uint32_t n = s->req.n_prompt;
+
+	s->run.ids[n] = s->req.replay->ids[n];
+	s->run.n_output = 1;
+	s->token_ps[0] = now(e);
+	s->len = n;
+	s->state = CMX_SEQUENCE_OUTPUT;
+}
+
+static int let_in(struct cmx_engine *e, struct cmx_sequence *s, struct cmx_infer_err *err)
+{
+	struct cmx_group *g = s->group;
 	uint32_t slot = 0;
+	int ret;
 
 	while (g->slot_used[slot])
 		slot++;
@@ -345,7 +368,10 @@ static int let_in(struct cmx_group *g, struct cmx_sequence *s, struct cmx_infer_
 	s->slot = slot;
 	s->state = CMX_SEQUENCE_PROMPT;
 	g->running[g->n_running++] = s;
-	return cmx_forward_prompt(g->fwd, slot, s->run.ids, s->req.n_prompt, err);
+	ret = cmx_forward_prompt(g->fwd, slot, s->run.ids, s->req.n_prompt, err);
+	if (!ret && s->req.handed_over)
+		take_over(e, s);
+	return ret;
 }
 
 /* In the order in which they came: none overtakes one that finds no room. */
@@ -365,7 +391,7 @@ static int admit(struct cmx_engine *e, struct cmx_infer_err *err)
 		if (!take_pages(e, s))
 			return 0;
 		pop_waiting(e);
-		ret = let_in(g, s, err);
+		ret = let_in(e, s, err);
 	}
 	return ret;
 }
@@ -492,7 +518,7 @@ static void publish_pages(struct cmx_engine *e, struct cmx_sequence *s)
 {
 	uint32_t size = page_size(e), full = s->len < s->req.n_prompt ? s->len : s->req.n_prompt;
 
-	for (; !e->opt.no_reuse && (s->published + 1) * size <= full; s->published++)
+	for (; shares_pages(e, s) && (s->published + 1) * size <= full; s->published++)
 		s->serial = cmx_kv_pages_publish(&s->group->pages, s->pages[s->published], s->serial,
 						 s->run.ids + s->published * size);
 }

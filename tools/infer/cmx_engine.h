@@ -24,6 +24,11 @@ struct cmx_request {
 	struct cmx_sampling sampling;
 	const struct cmx_decisions *replay;	/* time-only, and only then */
 	/*
+	 * Time-only: the prompt was computed elsewhere. Its rows are in the cache from admission
+	 * on, and so is the first output token; shares no pages.
+	 */
+	bool handed_over;
+	/*
 	 * Called with each output token but one that is in error; may be NULL. Returns
 	 * CMX_END_LENGTH to go on, else why the sequence ends with this token.
 	 */

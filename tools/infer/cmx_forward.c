@@ -172,7 +172,8 @@ static int check_options(const struct cmx_forward *f, struct cmx_infer_err *err)
 	} fields[] = {
 		{ "context", o->ctx, 1, f->m->cfg.ctx },
 		{ "sequences of a step", o->seqs, 1, CMX_MAX_SEQUENCES },
-		{ "tokens of a step", o->rows, o->seqs * (1 + o->drafts), 1u << 24 },
+		{ "tokens of a step", o->rows, o->seqs * (1 + o->drafts),
+		  CMX_MAX_STEP_ROWS },
 		{ "log2 of a page's positions", o->page_shift, CMX_KV_MIN_SHIFT, CMX_KV_MAX_SHIFT },
 		{ "pages of the cache", o->pages, 1, (1u << 31) >> o->page_shift },
 	};

@@ -16,6 +16,9 @@
 /* Keys that the plain form of attention expands at a time, a multiple of CMX_KEY_TILE. */
 #define CMX_KEY_WINDOW	1024u
 
+/* Most tokens of a step. */
+#define CMX_MAX_STEP_ROWS	(1u << 24)
+
 struct cmx_forward_options {
 	uint32_t ctx;		/* most positions of a sequence */
 	uint32_t rows;		/* most tokens of a step */

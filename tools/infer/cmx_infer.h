@@ -10,5 +10,7 @@ int cmx_infer_run(int argc, char **argv);
 int cmx_infer_ppl(int argc, char **argv);
 /* `cmx infer quantize ...`: argv[0] is "quantize". */
 int cmx_infer_quantize(int argc, char **argv);
+/* `cmx infer bench ...`: argv[0] is "bench". */
+int cmx_infer_bench(int argc, char **argv);
 
 #endif
