@@ -32,6 +32,7 @@ struct cmx_die {
 	void *mem[MAX_ALLOCS];
 	uint32_t n_mem;
 	uint64_t next_va;
+	bool narrow;
 };
 
 int cmx_machine_open(const struct cmx_machine_options *opt, struct cmx_machine **out,
@@ -151,6 +152,11 @@ int cmx_die_alloc(struct cmx_die *die, enum cmx_place place, uint64_t size, cons
 	return 0;
 }
 
+void cmx_die_set_narrow(struct cmx_die *die, bool narrow)
+{
+	die->narrow = narrow;
+}
+
 int cmx_die_launch(struct cmx_die *die, enum cmx_npu_id id, const void *args, const char *label,
 		   const struct cmx_npu_load *load, struct cmx_infer_err *err)
 {
@@ -164,8 +170,8 @@ int cmx_die_launch(struct cmx_die *die, enum cmx_npu_id id, const void *args, co
 		done = cmx_npu_true_load(id, args);
 		load = &done;
 	}
-	cmx_npu_cost(id, args, load, &cost);
-	cmx_npu_cost(id, args, &bound, &least);
+	cmx_npu_cost(id, args, load, die->narrow, &cost);
+	cmx_npu_cost(id, args, &bound, die->narrow, &least);
 	if (least.cube_ops > cost.cube_ops || least.vector_ops > cost.vector_ops ||
 	    least.mem_bytes > cost.mem_bytes)
 		return cmx_infer_fail(err, -ERANGE, "%s: cost is below its bound", label);

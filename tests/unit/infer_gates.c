@@ -62,6 +62,20 @@ TEST(law_has_the_published_figures)
 	cmx_gates_free(g);
 }
 
+/* In all layers the same experts are popular. */
+TEST(ranks_are_alike_in_all_layers)
+{
+	struct cmx_gates *g = gates(&r1);
+
+	for (uint32_t e = 1; e < r1.n_expert; e++) {
+		bool more = cmx_gates_share(g, 0, e) > cmx_gates_share(g, 0, e - 1);
+
+		for (uint32_t l = 1; l < r1.n_moe; l++)
+			EXPECT_EQ(more, cmx_gates_share(g, l, e) > cmx_gates_share(g, l, e - 1));
+	}
+	cmx_gates_free(g);
+}
+
 /* Draws come to the shares, and each draw has different experts. */
 static void count(struct __test_metadata *_metadata, const struct cmx_gates_options *o,
 		  uint32_t moe, uint32_t draws, double slack)

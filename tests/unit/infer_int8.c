@@ -437,21 +437,53 @@ TEST(experts_are_exact)
 	matrix_free(&up);
 }
 
-/* The rate of INT8, a byte a weight and a scale for each row. */
+/* The rate of INT8, a byte a weight, a scale for each row, and activations as BF16. */
 TEST(cost_of_int8)
 {
 	struct cmx_k_matmul a = { .type = CMX_TENSOR_F32, .rows = 256, .k = 1024, .heads = 1,
 				  .tokens = 10 };
 	struct cmx_cost f32, i8;
 
-	cmx_npu_cost(CMX_NPU_MATMUL, &a, NULL, &f32);
+	cmx_npu_cost(CMX_NPU_MATMUL, &a, NULL, false, &f32);
 	a.type = CMX_TENSOR_I8;
-	cmx_npu_cost(CMX_NPU_MATMUL, &a, NULL, &i8);
+	cmx_npu_cost(CMX_NPU_MATMUL, &a, NULL, true, &i8);
 	EXPECT_EQ(CMX_OPS_F32, f32.op_class);
 	EXPECT_EQ(CMX_OPS_INT8, i8.op_class);
 	EXPECT_EQ(f32.cube_ops, i8.cube_ops);
-	EXPECT_EQ(256u * 1024 + 256 * 4 + 10 * (1024 + 4) + 10 * 256 * 4, i8.mem_bytes);
+	EXPECT_EQ(256u * 1024 + 256 * 4 + 10 * (1024 + 4) + 10 * 256 * 2, i8.mem_bytes);
 	EXPECT_EQ(4u * 256 * 1024 + 10 * 1024 * 4 + 10 * 256 * 4, f32.mem_bytes);
+}
+
+/* Attention of INT8 models is in BF16, on cache rows of 576 x 2 bytes for DeepSeek's. */
+TEST(cost_of_attention_in_bf16)
+{
+	const struct cmx_k_mla a = {
+		.pairs = 4000, .key_rows = 1000, .nope = 128, .rope = 64, .kv_lora = 512,
+		.heads = 128, .tokens = 1,
+	};
+	struct cmx_cost f32, bf16;
+
+	cmx_npu_cost(CMX_NPU_MLA, &a, NULL, false, &f32);
+	cmx_npu_cost(CMX_NPU_MLA, &a, NULL, true, &bf16);
+	EXPECT_EQ(CMX_OPS_F32, f32.op_class);
+	EXPECT_EQ(CMX_OPS_BF16, bf16.op_class);
+	EXPECT_EQ(f32.cube_ops, bf16.cube_ops);
+	EXPECT_EQ(1000u * 1152 + 128 * (576 + 512) * 2, bf16.mem_bytes);
+	EXPECT_EQ(2 * bf16.mem_bytes, f32.mem_bytes);
+}
+
+/* What comes back as BF16 is BF16 for one die, too. */
+TEST(cost_of_combine)
+{
+	struct cmx_k_combine a = { .hidden = 64, .n_used = 4, .tokens = 3,
+				   .form = CMX_COMBINE_ROUNDED };
+	struct cmx_cost one, many;
+
+	cmx_npu_cost(CMX_NPU_COMBINE, &a, NULL, true, &one);
+	a.form = CMX_COMBINE_BF16;
+	cmx_npu_cost(CMX_NPU_COMBINE, &a, NULL, true, &many);
+	EXPECT_EQ(one.mem_bytes, many.mem_bytes);
+	EXPECT_EQ(3u * 64 * 6 * 2 + 2 * 3 * 4 * 2, one.mem_bytes);
 }
 
 TEST(scale_is_never_worse_than_max)

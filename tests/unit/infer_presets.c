@@ -125,6 +125,24 @@ TEST(shapes_lie_as_weights_do)
 	compare(_metadata, TINYMOE_BF16, CMX_TENSOR_I8);
 }
 
+/* 576 values of two bytes in 61 layers: 70,272 bytes for each position of DeepSeek-R1. */
+TEST(cache_of_a_position)
+{
+	struct cmx_forward_options f = {
+		.ctx = 4096, .rows = 1, .seqs = 1, .pages = 32, .page_shift = 7, .narrow = true,
+	};
+	struct cmx_source *src = NULL;
+	uint64_t cache, buffers;
+
+	ASSERT_EQ(0, cmx_source_open_shape("deepseek-r1", CMX_TENSOR_I8, &src, &err));
+	cmx_forward_bytes(cmx_source_config(src), &f, &cache, &buffers);
+	EXPECT_EQ(70272u * 4096, cache);
+	f.narrow = false;
+	cmx_forward_bytes(cmx_source_config(src), &f, &cache, &buffers);
+	EXPECT_EQ(2 * 70272u * 4096, cache);
+	cmx_source_close(src);
+}
+
 TEST(what_is_no_model)
 {
 	struct cmx_source *src = NULL;

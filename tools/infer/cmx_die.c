@@ -230,6 +230,11 @@ void cmx_die_appended(struct cmx_die *die)
 	die->pending++;
 }
 
+void cmx_die_set_narrow(struct cmx_die *die, bool narrow)
+{
+	die->narrow = narrow;
+}
+
 int cmx_die_launch(struct cmx_die *die, enum cmx_npu_id id, const void *args, const char *label,
 		   const struct cmx_npu_load *load, struct cmx_infer_err *err)
 {
@@ -244,13 +249,13 @@ int cmx_die_launch(struct cmx_die *die, enum cmx_npu_id id, const void *args, co
 
 	if (ret)
 		return ret;
-	cmx_npu_cost(id, args, &likely, &d.cost);
+	cmx_npu_cost(id, args, &likely, die->narrow, &d.cost);
 	d.grid = cmx_npu_grid(id, args, &d.cost, die->machine->opt.threads);
-	cmx_npu_cost(id, args, &least, &d.cost);
+	cmx_npu_cost(id, args, &least, die->narrow, &d.cost);
 	d.min_ps = cmx_launch_bound(die->queue, &d.cost);
 	if (die->machine->opt.time_only) {
 		d.launch_flags = CMX_LAUNCH_TIME_ONLY;
-		cmx_npu_cost(id, args, load, &d.cost);
+		cmx_npu_cost(id, args, load, die->narrow, &d.cost);
 	}
 	ret = cmx_queue_launch(die->queue, &d, CMX_ENTRY_COMPLETE, die->pending);
 	if (ret)

@@ -31,6 +31,9 @@ int cmx_die_room(const struct cmx_die *die, uint64_t *bytes, struct cmx_infer_er
 int cmx_die_alloc(struct cmx_die *die, enum cmx_place place, uint64_t size, const char *what,
 		  void **va, struct cmx_infer_err *err);
 
+/* From now on launches cost what they do with activations and a cache in BF16. */
+void cmx_die_set_narrow(struct cmx_die *die, bool narrow);
+
 /*
  * Appends a launch to the queue. If its cost is data, @load is what experts have to do when
  * time-only; otherwise that is read after execution.

@@ -16,23 +16,29 @@ struct buffer {
 	const char *what;
 	void *va;		/* address of the pointer to fill */
 	uint64_t count;		/* of 4-byte elements */
-	enum cmx_place place;
+	int place;		/* enum cmx_place, or ACTIVATIONS */
 };
+
+/* On the die, too; and rows of the cache. With opt.narrow INT8 models have them as BF16. */
+#define ACTIVATIONS	(CMX_PLACE_HOST + 1)
 
 /* Without a die it only counts. */
 static int alloc_buffers(struct cmx_forward *f, const struct buffer *b, size_t n,
 			 struct cmx_infer_err *err)
 {
+	const uint32_t width = f->opt.narrow && f->m->cfg.int8 ? 2 : 4;
 	int ret = 0;
 
 	for (size_t i = 0; i < n && !ret; i++) {
+		bool host = b[i].place == CMX_PLACE_HOST;
+		uint64_t bytes = b[i].count * (b[i].place == ACTIVATIONS ? width : 4);
 		void *va = NULL;
 
-		if (b[i].place == CMX_PLACE_DIE)
-			*(b[i].va == &f->cache ? &f->cache_bytes : &f->die_bytes) += b[i].count * 4;
-		if (f->die && b[i].count)
-			ret = cmx_die_alloc(f->die, b[i].place, b[i].count * 4, b[i].what, &va,
-					    err);
+		if (!host)
+			*(b[i].va == &f->cache ? &f->cache_bytes : &f->die_bytes) += bytes;
+		if (f->die && bytes)
+			ret = cmx_die_alloc(f->die, host ? CMX_PLACE_HOST : CMX_PLACE_DIE, bytes,
+					    b[i].what, &va, err);
 		memcpy(b[i].va, &va, sizeof(va));
 	}
 	return ret;
@@ -48,17 +54,17 @@ static int alloc_attention(struct cmx_forward *f, struct cmx_infer_err *err)
 	uint64_t state = f->max.window < f->opt.ctx ? 2 * t * heads : 0;
 	const struct buffer b[] = {
 		{ "rope table", &f->rope, (uint64_t)f->opt.ctx * c->rope, CMX_PLACE_DIE },
-		{ "latent cache", &f->cache, layers * cells * row, CMX_PLACE_DIE },
-		{ "low-rank query", &f->q_a, t * c->q_lora, CMX_PLACE_DIE },
-		{ "query", &f->q, t * heads * cmx_model_qk(c), CMX_PLACE_DIE },
-		{ "latent", &f->kv, t * row, CMX_PLACE_DIE },
-		{ "gathered latent", &f->latent, window * row, CMX_PLACE_DIE },
-		{ "expanded keys", &f->keys, heads * window * c->nope, CMX_PLACE_DIE },
-		{ "expanded values", &f->values, heads * window * c->v_dim, CMX_PLACE_DIE },
+		{ "latent cache", &f->cache, layers * cells * row, ACTIVATIONS },
+		{ "low-rank query", &f->q_a, t * c->q_lora, ACTIVATIONS },
+		{ "query", &f->q, t * heads * cmx_model_qk(c), ACTIVATIONS },
+		{ "latent", &f->kv, t * row, ACTIVATIONS },
+		{ "gathered latent", &f->latent, window * row, ACTIVATIONS },
+		{ "expanded keys", &f->keys, heads * window * c->nope, ACTIVATIONS },
+		{ "expanded values", &f->values, heads * window * c->v_dim, ACTIVATIONS },
 		{ "softmax state", &f->state, state, CMX_PLACE_DIE },
-		{ "latent query", &f->q_latent, absorbed * heads * c->kv_lora, CMX_PLACE_DIE },
-		{ "latent output", &f->o_latent, absorbed * heads * c->kv_lora, CMX_PLACE_DIE },
-		{ "head output", &f->heads, t * heads * c->v_dim, CMX_PLACE_DIE },
+		{ "latent query", &f->q_latent, absorbed * heads * c->kv_lora, ACTIVATIONS },
+		{ "latent output", &f->o_latent, absorbed * heads * c->kv_lora, ACTIVATIONS },
+		{ "head output", &f->heads, t * heads * c->v_dim, ACTIVATIONS },
 	};
 
 	return alloc_buffers(f, b, sizeof(b) / sizeof(b[0]), err);
@@ -74,16 +80,16 @@ static int alloc_ffn(struct cmx_forward *f, struct cmx_infer_err *err)
 	uint64_t shared = (uint64_t)c->n_shared * c->moe_inter;
 	uint64_t glu = shared > c->inter ? shared : c->inter;
 	const struct buffer b[] = {
-		{ "ffn", &f->glu, t * glu, CMX_PLACE_DIE },
-		{ "shared expert", &f->shared, c->n_shared ? t * c->hidden : 0, CMX_PLACE_DIE },
+		{ "ffn", &f->glu, t * glu, ACTIVATIONS },
+		{ "shared expert", &f->shared, c->n_shared ? t * c->hidden : 0, ACTIVATIONS },
 		{ "router scores", &f->router, t * c->n_expert, CMX_PLACE_DIE },
 		{ "chosen experts", &f->experts, moe * slots, CMX_PLACE_DIE },
 		{ "expert weights", &f->weights, slots, CMX_PLACE_DIE },
 		{ "expert plan", &f->plan, moe && own ? sizeof(*f->plan) / 4 : 0, CMX_PLACE_DIE },
 		{ "slot tokens", &f->slot_token, own, CMX_PLACE_DIE },
 		{ "token slots", &f->token_slot, own, CMX_PLACE_DIE },
-		{ "expert ffn", &f->slot_glu, got * c->moe_inter, CMX_PLACE_DIE },
-		{ "expert output", &f->slot_out, got * c->hidden, CMX_PLACE_DIE },
+		{ "expert ffn", &f->slot_glu, got * c->moe_inter, ACTIVATIONS },
+		{ "expert output", &f->slot_out, got * c->hidden, ACTIVATIONS },
 	};
 
 	return alloc_buffers(f, b, sizeof(b) / sizeof(b[0]), err);
@@ -127,9 +133,9 @@ static int alloc_ends(struct cmx_forward *f, struct cmx_infer_err *err)
 		{ "step", &f->step_die, block, CMX_PLACE_DIE },
 		{ "token ids", &f->ids, ids, CMX_PLACE_DIE },
 		{ "sample", &f->sample_out, sampled, CMX_PLACE_DIE },
-		{ "residual stream", &f->x, t * c->hidden, CMX_PLACE_DIE },
-		{ "normed input", &f->h, t * c->hidden, CMX_PLACE_DIE },
-		{ "hidden states", &f->hidden, f->opt.hidden ? t * c->hidden : 0, CMX_PLACE_DIE },
+		{ "residual stream", &f->x, t * c->hidden, ACTIVATIONS },
+		{ "normed input", &f->h, t * c->hidden, ACTIVATIONS },
+		{ "hidden states", &f->hidden, f->opt.hidden ? t * c->hidden : 0, ACTIVATIONS },
 		{ "logits", &f->logits, f->max.want * vocab, CMX_PLACE_DIE },
 		{ "sampling order", &f->order, samples * vocab, CMX_PLACE_DIE },
 		{ "probabilities", &f->prob, samples * vocab, CMX_PLACE_DIE },
@@ -146,7 +152,7 @@ static int alloc_mtp(struct cmx_forward *f, struct cmx_infer_err *err)
 	const struct buffer b[] = {
 		{ "MTP step on the host", &f->mtp_step_host, block, CMX_PLACE_HOST },
 		{ "MTP step", &f->mtp_step_die, block, CMX_PLACE_DIE },
-		{ "MTP input", &f->pair, pair, CMX_PLACE_DIE },
+		{ "MTP input", &f->pair, pair, ACTIVATIONS },
 		{ "drafts", &f->drafted, drafted, CMX_PLACE_HOST },
 	};
 
@@ -252,10 +258,13 @@ int cmx_forward_init(struct cmx_forward *f, const struct cmx_model *m, struct cm
 	memset(f, 0, sizeof(*f));
 	if (opt->mtp && !m->has_mtp)
 		return cmx_infer_fail(err, -EINVAL, "guesses need the MTP block, not loaded");
+	if (opt->narrow && !cmx_die_time_only(die))
+		return cmx_infer_fail(err, -EINVAL, "the host computes with four bytes a value");
 	f->m = m;
 	f->die = die;
 	f->opt = *opt;
 	f->scale = score_scale(&m->cfg);
+	cmx_die_set_narrow(die, m->cfg.int8);
 	ret = check_options(f, err);
 	if (ret)
 		return ret;

@@ -31,6 +31,8 @@ struct cmx_forward_options {
 	bool absorb;		/* prompts take the absorbed form as well */
 	bool hidden;		/* keep all rows after the final norm */
 	bool mtp;		/* room for what cmx_mtp.h does, hidden states included */
+	/* Time-only: of INT8 models activations and cache take the two bytes of the device. */
+	bool narrow;
 	/* With an exchange: most rows that the die's experts get; 0: it has all the experts. */
 	uint32_t received;
 };

@@ -83,11 +83,12 @@ static void fill_layer(const struct cmx_gates_options *o, uint32_t moe, double *
 	double sum = 0;
 
 	shares_by_rank(o, slope(o, moe), share);
-	shuffle(rank, o->n_expert, cmx_gates_mix(seed, 1));
-	shuffle(y->expert, o->n_expert, cmx_gates_mix(seed, 2));
+	/* One placement serves all layers, so their ranks are alike. */
+	shuffle(rank, o->n_expert, o->seed);
+	shuffle(y->expert, o->n_expert, seed);
 	y->end[0] = 0;
 	for (uint32_t i = 0; i < o->n_expert; i++) {
-		sum += share[rank[i]];
+		sum += share[rank[y->expert[i]]];
 		y->end[i + 1] = (uint64_t)(sum * (double)SURE + 0.5);
 		/* Rounding must not let an expert be chosen twice. */
 		if (y->end[i + 1] - y->end[i] > SURE)

@@ -106,7 +106,7 @@ static int set_shape(struct bench *b)
 	*f = (struct cmx_forward_options){
 		.ctx = o->input + o->output, .rows = (uint32_t)rows, .seqs = batch,
 		.drafts = o->mtp, .mtp = o->mtp, .pages = (uint32_t)pages,
-		.page_shift = PAGE_SHIFT,
+		.page_shift = PAGE_SHIFT, .narrow = true,
 	};
 	return 0;
 }

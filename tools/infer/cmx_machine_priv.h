@@ -24,6 +24,7 @@ struct cmx_die {
 	struct cmx_queue *queue;
 	uint32_t pending;	/* appended, completion not read */
 	const char **label;	/* of those pending, [window] */
+	bool narrow;		/* costs: activations are BF16 */
 	uint64_t launches;
 	uint64_t now_ps;
 	struct cmx_trace_event *event;

@@ -12,6 +12,8 @@
 #define OPS_ANGLE	64u
 #define OPS_SORT	32u
 
+#define BF16_BYTES	2u
+
 /* Narrow weights but INT8 are widened on chip to the nearest format the cubes have. */
 static uint16_t op_class(uint32_t type)
 {
@@ -40,9 +42,9 @@ static uint64_t weight_bytes(uint32_t type, uint64_t rows, uint64_t k)
 }
 
 /* @rows rows of a product's input. */
-static uint64_t input_bytes(uint32_t type, uint64_t rows, uint64_t k)
+static uint64_t input_bytes(uint32_t type, uint64_t rows, uint64_t k, uint32_t width)
 {
-	return rows * (type == CMX_TENSOR_I8 ? k + 4 : k * 4);
+	return rows * (type == CMX_TENSOR_I8 ? k + 4 : k * width);
 }
 
 /* What the vector units do with @n sums before they are floats. */
@@ -51,10 +53,10 @@ static uint64_t sum_ops(uint32_t type, uint64_t n)
 	return type == CMX_TENSOR_I8 ? OPS_DEQUANTISE * n : 0;
 }
 
-static void cost_vector(struct cmx_cost *c, uint64_t ops, uint64_t floats)
+static void cost_vector(struct cmx_cost *c, uint64_t ops, uint64_t values, uint32_t width)
 {
 	c->vector_ops = ops;
-	c->mem_bytes = floats * sizeof(float);
+	c->mem_bytes = values * width;
 	c->op_class = CMX_OPS_F32;
 	c->efficiency = CMX_EFF_VECTOR;
 }
@@ -63,18 +65,18 @@ static void cost_vector(struct cmx_cost *c, uint64_t ops, uint64_t floats)
 static void add_rounding(uint64_t rows, uint64_t k, struct cmx_cost *c)
 {
 	c->vector_ops += OPS_QUANTISE * rows * k;
-	c->mem_bytes += input_bytes(CMX_TENSOR_I8, rows, k);
+	c->mem_bytes += input_bytes(CMX_TENSOR_I8, rows, k, 0);
 }
 
-static void cost_embed(const struct cmx_k_embed *a, struct cmx_cost *c)
+static void cost_embed(const struct cmx_k_embed *a, uint32_t width, struct cmx_cost *c)
 {
 	uint64_t n = (uint64_t)a->tokens * a->hidden;
 
-	cost_vector(c, n, n);
+	cost_vector(c, n, n, width);
 	c->mem_bytes += a->tokens * cmx_tensor_bytes(a->type, a->hidden);
 }
 
-static void cost_matmul(const struct cmx_k_matmul *a, struct cmx_cost *c)
+static void cost_matmul(const struct cmx_k_matmul *a, uint32_t width, struct cmx_cost *c)
 {
 	uint64_t out = (uint64_t)a->tokens * a->heads * a->rows;
 	uint64_t in = (uint64_t)a->tokens * (a->x_head ? a->heads : 1);
@@ -82,12 +84,12 @@ static void cost_matmul(const struct cmx_k_matmul *a, struct cmx_cost *c)
 	c->cube_ops = 2 * out * a->k;
 	c->vector_ops = (a->res ? out : 0) + sum_ops(a->type, out);
 	c->mem_bytes = a->heads * weight_bytes(a->type, a->rows, a->k) +
-		       input_bytes(a->type, in, a->k) + (out + (a->res ? out : 0)) * sizeof(float);
+		       input_bytes(a->type, in, a->k, width) + (out + (a->res ? out : 0)) * width;
 	c->op_class = op_class(a->type);
 	c->efficiency = CMX_EFF_GEMM;
 }
 
-static void cost_glu(const struct cmx_k_glu *a, struct cmx_cost *c)
+static void cost_glu(const struct cmx_k_glu *a, uint32_t width, struct cmx_cost *c)
 {
 	uint64_t out = (uint64_t)a->tokens * a->rows;
 
@@ -95,13 +97,13 @@ static void cost_glu(const struct cmx_k_glu *a, struct cmx_cost *c)
 	c->vector_ops = OPS_SILU * out + sum_ops(a->gate_type, 2 * out);
 	c->mem_bytes = weight_bytes(a->gate_type, a->rows, a->k) +
 		       weight_bytes(a->up_type, a->rows, a->k) +
-		       input_bytes(a->gate_type, a->tokens, a->k) + out * sizeof(float);
+		       input_bytes(a->gate_type, a->tokens, a->k, width) + out * width;
 	c->op_class = op_class_of_two(a->gate_type, a->up_type);
 	c->efficiency = CMX_EFF_GEMM;
 }
 
 static void cost_expert_glu(const struct cmx_k_expert_glu *a, const struct cmx_npu_load *load,
-			    struct cmx_cost *c)
+			    uint32_t width, struct cmx_cost *c)
 {
 	uint64_t out = (uint64_t)load->rows * a->rows;
 
@@ -109,74 +111,74 @@ static void cost_expert_glu(const struct cmx_k_expert_glu *a, const struct cmx_n
 	c->vector_ops = OPS_SILU * out + sum_ops(a->gate_type, 2 * out);
 	c->mem_bytes = load->active * (weight_bytes(a->gate_type, a->rows, a->k) +
 				       weight_bytes(a->up_type, a->rows, a->k)) +
-		       input_bytes(a->gate_type, load->rows, a->k) + out * sizeof(float);
+		       input_bytes(a->gate_type, load->rows, a->k, width) + out * width;
 	c->op_class = op_class_of_two(a->gate_type, a->up_type);
 	c->efficiency = CMX_EFF_GEMM;
 }
 
 static void cost_expert_down(const struct cmx_k_expert_down *a, const struct cmx_npu_load *load,
-			     struct cmx_cost *c)
+			     uint32_t width, struct cmx_cost *c)
 {
 	uint64_t out = (uint64_t)load->rows * a->rows;
 
 	c->cube_ops = 2 * out * a->k;
 	c->vector_ops = sum_ops(a->type, out);
 	c->mem_bytes = load->active * weight_bytes(a->type, a->rows, a->k) +
-		       input_bytes(a->type, load->rows, a->k) + out * sizeof(float);
+		       input_bytes(a->type, load->rows, a->k, width) + out * width;
 	c->op_class = op_class(a->type);
 	c->efficiency = CMX_EFF_GEMM;
 }
 
-static void cost_kv_gather(const struct cmx_k_kv_gather *a, struct cmx_cost *c)
+static void cost_kv_gather(const struct cmx_k_kv_gather *a, uint32_t width, struct cmx_cost *c)
 {
 	uint64_t n = (uint64_t)a->rows * a->width;
 
-	cost_vector(c, n, 2 * n);
+	cost_vector(c, n, 2 * n, width);
 }
 
 /* What both forms have in common, for keys of @key values and sums over @dv. */
 static void cost_attend(uint64_t pairs, uint32_t heads, uint32_t key, uint32_t dv,
-			struct cmx_cost *c)
+			uint32_t width, struct cmx_cost *c)
 {
 	c->cube_ops = 2 * pairs * heads * (key + dv);
 	c->vector_ops = OPS_SOFTMAX * pairs * heads;
-	c->op_class = CMX_OPS_F32;
+	c->op_class = width == sizeof(float) ? CMX_OPS_F32 : CMX_OPS_BF16;
 	c->efficiency = CMX_EFF_ATTENTION;
 }
 
-static void cost_attention(const struct cmx_k_attention *a, struct cmx_cost *c)
+static void cost_attention(const struct cmx_k_attention *a, uint32_t width, struct cmx_cost *c)
 {
 	uint64_t row = (uint64_t)a->heads * (a->nope + a->dv) + a->rope;
 	uint64_t q = (uint64_t)a->tokens * a->heads * (a->nope + a->rope + a->dv);
 
-	cost_attend(a->pairs, a->heads, a->nope + a->rope, a->dv, c);
-	c->mem_bytes = (a->key_rows * row + q) * sizeof(float);
+	cost_attend(a->pairs, a->heads, a->nope + a->rope, a->dv, width, c);
+	c->mem_bytes = (a->key_rows * row + q) * width;
 }
 
-static void cost_mla(const struct cmx_k_mla *a, struct cmx_cost *c)
+static void cost_mla(const struct cmx_k_mla *a, uint32_t width, struct cmx_cost *c)
 {
 	uint64_t row = a->kv_lora + a->rope;
 	uint64_t q = (uint64_t)a->tokens * a->heads * (row + a->kv_lora);
 
-	cost_attend(a->pairs, a->heads, a->kv_lora + a->rope, a->kv_lora, c);
-	c->mem_bytes = (a->key_rows * row + q) * sizeof(float);
+	cost_attend(a->pairs, a->heads, a->kv_lora + a->rope, a->kv_lora, width, c);
+	c->mem_bytes = (a->key_rows * row + q) * width;
 }
 
-static void cost_norm(const struct cmx_k_norm *a, struct cmx_cost *c)
+static void cost_norm(const struct cmx_k_norm *a, uint32_t width, struct cmx_cost *c)
 {
 	uint64_t n = (uint64_t)a->tokens * a->dim;
 
-	cost_vector(c, OPS_NORM * n, 2 * n + a->dim);
+	cost_vector(c, OPS_NORM * n, 2 * n + a->dim, width);
 	if (a->rounded)
 		add_rounding(a->tokens, a->dim, c);
 }
 
 static void cost_quantise(const struct cmx_k_quantise *a, const struct cmx_npu_load *load,
-			  struct cmx_cost *c)
+			  uint32_t width, struct cmx_cost *c)
 {
 	uint64_t rows = a->plan ? load->rows : a->rows;
 
-	cost_vector(c, 0, rows * a->k);
+	cost_vector(c, 0, rows * a->k, width);
 	add_rounding(rows, a->k, c);
 }
 
@@ -184,22 +186,22 @@ static void cost_rope_table(const struct cmx_k_rope_table *a, struct cmx_cost *c
 {
 	uint64_t n = (uint64_t)a->positions * a->dim;
 
-	cost_vector(c, OPS_ANGLE * n, n);
+	cost_vector(c, OPS_ANGLE * n, n, sizeof(float));
 }
 
-static void cost_rope(const struct cmx_k_rope *a, struct cmx_cost *c)
+static void cost_rope(const struct cmx_k_rope *a, uint32_t width, struct cmx_cost *c)
 {
 	uint64_t n = (uint64_t)a->tokens * a->heads * a->rope;
 
-	cost_vector(c, OPS_ROPE * n, 2 * n + (uint64_t)a->tokens * a->rope);
+	cost_vector(c, OPS_ROPE * n, 2 * n + (uint64_t)a->tokens * a->rope, width);
 }
 
-static void cost_kv_store(const struct cmx_k_kv_store *a, struct cmx_cost *c)
+static void cost_kv_store(const struct cmx_k_kv_store *a, uint32_t width, struct cmx_cost *c)
 {
 	uint64_t n = a->tokens, row = a->kv_lora + a->rope;
 
 	cost_vector(c, n * (OPS_NORM * a->kv_lora + OPS_ROPE * a->rope),
-		    n * (2 * row + a->rope) + a->kv_lora);
+		    n * (2 * row + a->rope) + a->kv_lora, width);
 }
 
 static void cost_gate(const struct cmx_k_gate *a, struct cmx_cost *c)
@@ -207,24 +209,24 @@ static void cost_gate(const struct cmx_k_gate *a, struct cmx_cost *c)
 	uint64_t n = (uint64_t)a->tokens * a->n_expert;
 
 	cost_vector(c, n * (OPS_GATE + a->n_used), n + (a->bias ? a->n_expert : 0) +
-		    2 * (uint64_t)a->tokens * a->n_used);
+		    2 * (uint64_t)a->tokens * a->n_used, sizeof(float));
 }
 
 static void cost_plan(const struct cmx_k_plan *a, struct cmx_cost *c)
 {
 	uint64_t n = (uint64_t)a->tokens * a->n_used;
 
-	cost_vector(c, 4 * n + 3 * a->n_expert, 4 * n + a->n_expert);
+	cost_vector(c, 4 * n + 3 * a->n_expert, 4 * n + a->n_expert, sizeof(float));
 }
 
-static void cost_combine(const struct cmx_k_combine *a, struct cmx_cost *c)
+static void cost_combine(const struct cmx_k_combine *a, uint32_t width, struct cmx_cost *c)
 {
 	uint64_t n = (uint64_t)a->tokens * a->hidden, terms = a->n_used + (a->shared ? 1 : 0);
 
 	cost_vector(c, n * (2 * a->n_used + 2),
-		    n * (terms + 2) + 2 * (uint64_t)a->tokens * a->n_used);
+		    n * (terms + 2) + 2 * (uint64_t)a->tokens * a->n_used, width);
 	if (a->form == CMX_COMBINE_BF16)
-		c->mem_bytes -= n * a->n_used * 2;
+		c->mem_bytes -= n * a->n_used * (width - BF16_BYTES);
 }
 
 static void cost_sample(const struct cmx_k_sample *a, struct cmx_cost *c)
@@ -232,55 +234,59 @@ static void cost_sample(const struct cmx_k_sample *a, struct cmx_cost *c)
 	uint64_t n = a->vocab, greedy = a->n - a->n_draw;
 
 	cost_vector(c, n * (greedy + (uint64_t)OPS_SOFTMAX * a->n_draw +
-			    (uint64_t)OPS_SORT * a->n_sort), n * (greedy + 4ull * a->n_draw));
+			    (uint64_t)OPS_SORT * a->n_sort), n * (greedy + 4ull * a->n_draw),
+		    sizeof(float));
 	/* Logits and marks are written once, and both are touched for each id before. */
 	c->vector_ops += 2 * n * a->n_penalty + 2 * a->n_history;
 	c->mem_bytes += (3 * n * a->n_penalty + 3 * a->n_history) * sizeof(float);
 }
 
 void cmx_npu_cost(enum cmx_npu_id id, const void *args, const struct cmx_npu_load *load,
-		  struct cmx_cost *cost)
+		  bool narrow, struct cmx_cost *cost)
 {
+	/* Of an activation, or a value in the cache. */
+	const uint32_t width = narrow ? BF16_BYTES : sizeof(float);
+
 	*cost = (struct cmx_cost){ 0 };
 	switch (id) {
 	case CMX_NPU_EMBED:
-		cost_embed(args, cost);
+		cost_embed(args, width, cost);
 		break;
 	case CMX_NPU_NORM:
-		cost_norm(args, cost);
+		cost_norm(args, width, cost);
 		break;
 	case CMX_NPU_QUANTISE:
-		cost_quantise(args, load, cost);
+		cost_quantise(args, load, width, cost);
 		break;
 	case CMX_NPU_MATMUL:
-		cost_matmul(args, cost);
+		cost_matmul(args, width, cost);
 		break;
 	case CMX_NPU_GLU:
-		cost_glu(args, cost);
+		cost_glu(args, width, cost);
 		break;
 	case CMX_NPU_EXPERT_GLU:
-		cost_expert_glu(args, load, cost);
+		cost_expert_glu(args, load, width, cost);
 		break;
 	case CMX_NPU_EXPERT_DOWN:
-		cost_expert_down(args, load, cost);
+		cost_expert_down(args, load, width, cost);
 		break;
 	case CMX_NPU_ROPE_TABLE:
 		cost_rope_table(args, cost);
 		break;
 	case CMX_NPU_ROPE:
-		cost_rope(args, cost);
+		cost_rope(args, width, cost);
 		break;
 	case CMX_NPU_KV_STORE:
-		cost_kv_store(args, cost);
+		cost_kv_store(args, width, cost);
 		break;
 	case CMX_NPU_KV_GATHER:
-		cost_kv_gather(args, cost);
+		cost_kv_gather(args, width, cost);
 		break;
 	case CMX_NPU_ATTENTION:
-		cost_attention(args, cost);
+		cost_attention(args, width, cost);
 		break;
 	case CMX_NPU_MLA:
-		cost_mla(args, cost);
+		cost_mla(args, width, cost);
 		break;
 	case CMX_NPU_GATE:
 		cost_gate(args, cost);
@@ -289,7 +295,7 @@ void cmx_npu_cost(enum cmx_npu_id id, const void *args, const struct cmx_npu_loa
 		cost_plan(args, cost);
 		break;
 	case CMX_NPU_COMBINE:
-		cost_combine(args, cost);
+		cost_combine(args, width, cost);
 		break;
 	case CMX_NPU_SAMPLE:
 		cost_sample(args, cost);
@@ -343,6 +349,18 @@ static struct expert_args expert_args(enum cmx_npu_id id, const void *args)
 		return (struct expert_args){ q->plan, 1, q->rows, 1, true };
 	default:
 		return (struct expert_args){ 0 };
+	}
+}
+
+bool cmx_npu_is_int8(enum cmx_npu_id id, const void *args)
+{
+	switch (id) {
+	case CMX_NPU_EXPERT_GLU:
+		return ((const struct cmx_k_expert_glu *)args)->gate_type == CMX_TENSOR_I8;
+	case CMX_NPU_EXPERT_DOWN:
+		return ((const struct cmx_k_expert_down *)args)->type == CMX_TENSOR_I8;
+	default:
+		return id == CMX_NPU_QUANTISE;
 	}
 }
 

@@ -19,9 +19,14 @@ struct cmx_npu_load {
 	uint32_t rows;		/* of all of them */
 };
 
-/* @load is read if the cost is data, else it may be NULL. */
+/*
+ * @load is read if the cost is data, else it may be NULL. @narrow: activations and cache are BF16
+ * on the device, as they are for INT8 models, whatever the host has; and so is attention.
+ */
 void cmx_npu_cost(enum cmx_npu_id id, const void *args, const struct cmx_npu_load *load,
-		  struct cmx_cost *cost);
+		  bool narrow, struct cmx_cost *cost);
+/* True for an expert's kernel, or what leaves rows for it, of an INT8 model. */
+bool cmx_npu_is_int8(enum cmx_npu_id id, const void *args);
 /* True if the cost is known only once the gate has chosen. */
 bool cmx_npu_cost_is_data(enum cmx_npu_id id, const void *args);
 /* The least there can be; what is likely; after execution what there was. */

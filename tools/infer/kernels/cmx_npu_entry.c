@@ -28,7 +28,7 @@ static int post_##base(struct cmx_launch_ctx *lc, const void *args) \
 	const struct cmx_npu_load load = cmx_npu_true_load(CMX_NPU_##ID, args); \
 	struct cmx_cost cost; \
 	\
-	cmx_npu_cost(CMX_NPU_##ID, args, &load, &cost); \
+	cmx_npu_cost(CMX_NPU_##ID, args, &load, cmx_npu_is_int8(CMX_NPU_##ID, args), &cost); \
 	return cmx_launch_set_cost(lc, &cost); \
 }
 
