@@ -31,7 +31,8 @@ void cmx_bench_usage(FILE *f)
 	      "      --output-len N   tokens of an output (default: decode 256, prefill 1)\n"
 	      "      --steps N        decode: measure N steps of a batch that has been served for\n"
 	      "                       long, after one more (default 8); 0: all outputs to their end\n"
-	      "      --chunk C        most tokens of a die's step (default: prefill all prompts)\n"
+	      "      --chunk C        most tokens of a die's step (default: prefill all prompts on one\n"
+	      "                       die, 1024 on several)\n"
 	      "      --mtp M          1: guess a token ahead; 0: do not (default 1 in decode, if the\n"
 	      "                       model has the block)\n"
 	      "      --mtp-acceptance A  probability that a guess is right (default 0.7)\n"
@@ -41,7 +42,7 @@ void cmx_bench_usage(FILE *f)
 	      "      --seed S         seed of all that is drawn (default 0)\n"
 	      "      --die I          the first die (default 0)\n"
 	      "      --threads T      host threads (default 1); the result does not depend on them\n"
-	      "      --trace FILE     Chrome trace of the first die, in virtual time\n"
+	      "      --trace FILE     Chrome trace of all dies, in virtual time\n"
 	      "      --json           result as JSON\n"
 	      "\n"
 	      "All times are those of the modelled machine, not of this computer.\n", f);
@@ -138,10 +139,6 @@ static int check_dies(struct cmx_bench_options *o, const struct given *g, struct
 		return cmx_infer_fail(err, -EINVAL,
 				      "--ep is %u dies, which is %u NPUs and not --npus %u", o->ep,
 				      (o->ep + 1) / 2, o->npus);
-	if (o->ep > 1)
-		return cmx_infer_fail(err, -ENOTSUP,
-				      "--ep %u: a bench of several dies is not there yet, give 1",
-				      o->ep);
 	return 0;
 }
 
