@@ -31,7 +31,7 @@ static uint32_t grid(enum cmx_npu_id id, const void *args, uint32_t threads)
 	const struct cmx_npu_load load = cmx_npu_likely_load(id, args);
 	struct cmx_cost likely;
 
-	cmx_npu_cost(id, args, &load, &likely);
+	cmx_npu_cost(id, args, &load, false, &likely);
 	return cmx_npu_grid(id, args, &likely, threads);
 }
 
