@@ -68,7 +68,8 @@ static struct cmx_recording make_recording(void)
 	refused.penalty = 1;
 	return (struct cmx_recording){
 		.n_moe = 3, .mtp = 1, .n_expert = 16, .n_used = 3, .vocab = 50, .n = 2, .chunk = 4,
-		.max_batch = 2, .ctx = 13, .pages = 3, .page_shift = 4, .no_reuse = 1, .ep = 8, .dp = 4,
+		.max_batch = 2, .ctx = 13, .pages = 3, .page_shift = 4, .no_reuse = 1, .ep = 8,
+		.dp = 4,
 		.tp = 2, .seq = seq,
 	};
 }

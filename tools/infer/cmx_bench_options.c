@@ -154,7 +154,8 @@ static int set_lengths(struct cmx_bench_options *o, const struct given *g,
 	if (!g->output)
 		o->output = prefill ? 1 : 256;
 	if (!prefill && o->output < 2)
-		return cmx_infer_fail(err, -EINVAL, "--output-len is %u, must be 2 at least to decode",
+		return cmx_infer_fail(err, -EINVAL,
+				      "--output-len is %u, must be 2 at least to decode",
 				      o->output);
 	if (prefill && g->steps)
 		return cmx_infer_fail(err, -EINVAL, "--steps is for --phase decode");

@@ -519,8 +519,8 @@ static void publish_pages(struct cmx_engine *e, struct cmx_sequence *s)
 	uint32_t size = page_size(e), full = s->len < s->req.n_prompt ? s->len : s->req.n_prompt;
 
 	for (; shares_pages(e, s) && (s->published + 1) * size <= full; s->published++)
-		s->serial = cmx_kv_pages_publish(&s->group->pages, s->pages[s->published], s->serial,
-						 s->run.ids + s->published * size);
+		s->serial = cmx_kv_pages_publish(&s->group->pages, s->pages[s->published],
+						 s->serial, s->run.ids + s->published * size);
 }
 
 /* Why a sequence ends with the output token it now has, CMX_END_LENGTH if nothing ends it. */

@@ -314,7 +314,8 @@ void cmx_infer_report_batch_json(const struct cmx_infer_report *r, FILE *f)
 		", \"reused_tokens\": %" PRIu64 ", \"output_tokens\": %" PRIu64
 		", \"steps\": %" PRIu64 ", \"rows\": %" PRIu64 ", \"most_sequences\": %u, "
 		"\"most_pages\": %u, \"pages\": %u, ", r->jobs->n, t.failed, t.prompt, st->reused,
-		t.output, st->steps, st->rows, st->most_seqs, st->most_pages, r->engine->opt.forward.pages);
+		t.output, st->steps, st->rows, st->most_seqs, st->most_pages,
+		r->engine->opt.forward.pages);
 	fprintf(f, "\"virtual\": {\"start_ps\": %" PRIu64 ", \"end_ps\": %" PRIu64 "}, ",
 		r->start_ps, r->done.now_ps);
 	json_layout(r, " ", f);
