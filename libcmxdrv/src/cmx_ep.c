@@ -85,14 +85,18 @@ static int check_room(const struct cmx_ep *ep, uint32_t r, uint32_t entity)
 			(unsigned long long)info.capacity);
 }
 
-static int make_sdma_queue(struct cmx_ep *ep, struct ep_rank *rank)
+static int make_sdma_queues(struct cmx_ep *ep, struct ep_rank *rank)
 {
 	const struct cmx_queue_desc desc = {
 		.timeline = ep->timeline, .cq = ep->cq, .entity = rank->entity,
 		.queue_class = CMX_QUEUE_SDMA, .slots = 64,
 	};
 
-	return ep_is_sdma(ep) ? cmx_queue_create(ep->ctx, &desc, &rank->sdma) : 0;
+	int ret = 0;
+
+	for (int i = 0; i < 2 && ep_is_sdma(ep) && !ret; i++)
+		ret = cmx_queue_create(ep->ctx, &desc, &rank->sdma[i]);
+	return ret;
 }
 
 static int make_rank(struct cmx_ep *ep, uint32_t r, uint32_t entity)
@@ -113,7 +117,7 @@ static int make_rank(struct cmx_ep *ep, uint32_t r, uint32_t entity)
 	if (!ret)
 		ret = make_regions(ep, rank, EP_BYTES_REGIONS, EP_REGIONS, 0, &rank->words);
 	if (!ret)
-		ret = make_sdma_queue(ep, rank);
+		ret = make_sdma_queues(ep, rank);
 	return ret;
 }
 
@@ -284,7 +288,8 @@ void cmx_ep_destroy(struct cmx_ep *ep)
 	if (!ep)
 		return;
 	for (uint32_t r = 0; ep->ranks && r < ep->desc.ranks; r++) {
-		cmx_queue_destroy(ep->ranks[r].sdma);
+		cmx_queue_destroy(ep->ranks[r].sdma[0]);
+		cmx_queue_destroy(ep->ranks[r].sdma[1]);
 		cmx_mem_free(ep->ranks[r].bytes);
 		cmx_mem_free(ep->ranks[r].words);
 	}

@@ -54,13 +54,24 @@ int ep_delay(struct cmx_queue *queue, uint64_t ps, uint64_t user_ctx)
 	return ps ? cmx_queue_delay(queue, ps, 0, user_ctx) : 0;
 }
 
+/* Words between a stream and the engine; each round of a rank has its own. */
+static uint64_t go_va(const struct cmx_ep *ep, uint32_t rank, uint64_t round, bool back)
+{
+	return ep_word_va(ep, rank, (back ? EP_WORD_PULL : EP_WORD_PUSH) + (uint32_t)(round & 1));
+}
+
+static uint64_t done_va(const struct cmx_ep *ep, uint32_t rank, uint64_t round, bool back)
+{
+	return ep_word_va(ep, rank,
+			  (back ? EP_WORD_PULLED : EP_WORD_PUSHED) + (uint32_t)(round & 1));
+}
+
 /* The rank's engine: behind the word, the list, and a word behind it. */
 static int fill_engine(struct cmx_ep *ep, uint32_t rank, uint64_t round, bool back, uint32_t n,
 		       uint64_t user_ctx)
 {
-	struct cmx_queue *q = ep->ranks[rank].sdma;
-	uint64_t go = ep_word_va(ep, rank, back ? EP_WORD_PULL : EP_WORD_PUSH);
-	uint64_t done = ep_word_va(ep, rank, back ? EP_WORD_PULLED : EP_WORD_PUSHED);
+	struct cmx_queue *q = ep->ranks[rank].sdma[round & 1];
+	uint64_t go = go_va(ep, rank, round, back), done = done_va(ep, rank, round, back);
 	int ret = cmx_queue_wait(q, go, CMX_COND_GE, round + 1, 0, user_ctx);
 
 	if (!ret)
@@ -73,8 +84,7 @@ static int fill_engine(struct cmx_ep *ep, uint32_t rank, uint64_t round, bool ba
 int ep_sdma_copy(struct cmx_ep *ep, uint32_t rank, struct cmx_queue *queue, uint64_t round,
 		 bool back, uint64_t user_ctx)
 {
-	uint64_t go = ep_word_va(ep, rank, back ? EP_WORD_PULL : EP_WORD_PUSH);
-	uint64_t done = ep_word_va(ep, rank, back ? EP_WORD_PULLED : EP_WORD_PUSHED);
+	uint64_t go = go_va(ep, rank, round, back), done = done_va(ep, rank, round, back);
 	uint32_t n = ep->ranks[rank].tokens[round & 1] * ep->desc.topk;
 	int ret;
 

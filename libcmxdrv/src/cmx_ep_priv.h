@@ -39,12 +39,12 @@ enum ep_region {
 enum ep_word {
 	EP_WORD_RESULTS,	/* [2]: results that came back, ever */
 	EP_WORD_FENCE = 2,	/* written to, to know that what is before it has arrived */
-	EP_WORD_PUSH,		/* SDMA: round + 1 whose packets may be copied */
-	EP_WORD_PUSHED,
-	EP_WORD_PULL,		/* the same of the results */
-	EP_WORD_PULLED,
-	EP_WORD_SCRATCH,	/* [2]: what a choice without a row copies */
-	EP_WORD_READY = 9,	/* [2][ranks]: SDMA: round + 1 whose results may be read */
+	EP_WORD_PUSH,		/* [2]: SDMA: round + 1 whose packets may be copied */
+	EP_WORD_PUSHED = 5,
+	EP_WORD_PULL = 7,	/* [2]: the same of the results */
+	EP_WORD_PULLED = 9,
+	EP_WORD_SCRATCH = 11,	/* [2]: what a choice without a row copies */
+	EP_WORD_READY = 13,	/* [2][ranks]: SDMA: round + 1 whose results may be read */
 };
 
 enum ep_kernel {
@@ -101,7 +101,7 @@ struct ep_rank {
 	bool failed;
 	struct cmx_mem *bytes, *words;
 	uint64_t va[EP_REGIONS];
-	struct cmx_queue *sdma;
+	struct cmx_queue *sdma[2];	/* rounds in turn: one must not wait behind the other */
 	/* Calls so far. */
 	uint64_t posted, waited, returned, summed;
 	uint32_t tokens[2];		/* of the rounds in flight */

@@ -204,7 +204,7 @@ int party_open(struct party *p, const int32_t *placement)
 		ret = make_placement(p, placement);
 	/* Not in order: a rank is not a die's number. */
 	for (uint32_t r = 0; r < p->desc.ranks; r++)
-		p->entities[r] = (r * 3 + 1) % cmx_device(p->ctx)->num_dies;
+		p->entities[r] = (r * 5 + 1) % cmx_device(p->ctx)->num_dies;
 	for (uint32_t r = 0; r < p->desc.ranks && !ret; r++)
 		ret = make_queues(p, r);
 	p->desc.entities = p->entities;
@@ -316,6 +316,17 @@ static uint64_t tag(const struct party *p, uint32_t round, enum party_call call,
 	return ((uint64_t)round * PARTY_CALLS + call) * p->desc.ranks + rank;
 }
 
+/* The same for the same round, rank and call, in both modes. */
+static int be_late(struct party *p, uint32_t round, enum party_call call, uint32_t rank)
+{
+	uint32_t state = p->seed + (uint32_t)tag(p, round, call, rank) * 2654435761u;
+	uint64_t ps = p->jitter_ps ? bed_random(&state) % p->jitter_ps : 0;
+
+	if (!round && call == PARTY_WAIT && rank == 1)
+		ps += p->slow_ps;
+	return ps ? cmx_queue_delay(p->queues[rank][round & 1], ps, 0, ~0ull) : 0;
+}
+
 static int give_choices(struct party *p, const struct party_round *r, uint32_t rank)
 {
 	uint32_t n = r->tokens * p->desc.topk;
@@ -338,9 +349,11 @@ static int post(struct party *p, uint32_t round, uint32_t rank)
 		.x_va = cmx_va(r->x), .x_stride = stride_of(p), .ids_va = cmx_va(r->ids),
 		.active_va = cmx_va(r->active), .tokens = r->tokens,
 	};
+	int ret = be_late(p, round, PARTY_POST, rank);
 
-	return cmx_ep_dispatch_post(p->ep, rank, p->queues[rank][round & 1], &dispatch,
-				    CMX_ENTRY_COMPLETE, tag(p, round, PARTY_POST, rank));
+	return ret ? ret : cmx_ep_dispatch_post(p->ep, rank, p->queues[rank][round & 1], &dispatch,
+						CMX_ENTRY_COMPLETE,
+						tag(p, round, PARTY_POST, rank));
 }
 
 static int launch_expert(struct party *p, struct cmx_queue *queue, const struct expert_args *args)
@@ -365,14 +378,20 @@ static int rest(struct party *p, uint32_t round, uint32_t rank)
 	};
 	struct cmx_queue *queue = p->queues[rank][round & 1];
 	struct expert_args args = { .party = p, .rank = rank, .round = round };
-	int ret = cmx_ep_dispatch_wait(p->ep, rank, queue, &args.received, CMX_ENTRY_COMPLETE,
-				       tag(p, round, PARTY_WAIT, rank));
+	int ret = be_late(p, round, PARTY_WAIT, rank);
 
+	if (!ret)
+		ret = cmx_ep_dispatch_wait(p->ep, rank, queue, &args.received, CMX_ENTRY_COMPLETE,
+					   tag(p, round, PARTY_WAIT, rank));
 	if (!ret)
 		ret = launch_expert(p, queue, &args);
 	if (!ret)
+		ret = be_late(p, round, PARTY_RETURN, rank);
+	if (!ret)
 		ret = cmx_ep_combine_post(p->ep, rank, queue, cmx_va(r->y), stride_of(p),
 					  CMX_ENTRY_COMPLETE, tag(p, round, PARTY_RETURN, rank));
+	if (!ret)
+		ret = be_late(p, round, PARTY_SUM, rank);
 	if (!ret)
 		ret = cmx_ep_combine_wait(p->ep, rank, queue, &sum, NULL, CMX_ENTRY_COMPLETE,
 					  tag(p, round, PARTY_SUM, rank));

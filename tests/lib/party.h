@@ -8,7 +8,7 @@
 
 #include "bed.h"
 
-#define PARTY_MAX_RANKS		32
+#define PARTY_MAX_RANKS		320
 #define PARTY_MAX_ROUNDS	8
 #define PARTY_PAD		0x5a	/* between rows, and behind the last one */
 
@@ -50,6 +50,8 @@ struct party {
 	struct party_round rounds[PARTY_MAX_ROUNDS][PARTY_MAX_RANKS];
 	uint32_t num_rounds, first;	/* those of the next run */
 	uint32_t seed;
+	uint64_t jitter_ps;		/* ranks are up to so much late before each call */
+	uint64_t slow_ps;		/* rank 1 is before it waits for round 0 */
 	uint64_t expert;		/* kernel */
 	/* Virtual time of the end of every call. */
 	uint64_t times[PARTY_MAX_ROUNDS][PARTY_CALLS][PARTY_MAX_RANKS];

@@ -52,6 +52,11 @@ static const enum party_draw mixed[] = {
 
 #define MIXED	(sizeof(mixed) / sizeof(mixed[0]))
 
+static bool same_times(const struct party *a, const struct party *b)
+{
+	return !memcmp(a->times, b->times, sizeof(a->times));
+}
+
 /* Also of many sizes, two in flight: bug 20, batches of different size share the buffers. */
 TEST_F(ep, every_format_on_every_path)
 {
@@ -64,6 +69,7 @@ TEST_F(ep, every_format_on_every_path)
 		p->desc.path = i / 8;
 		p->desc.row_bytes = i % 4 == CMX_EP_ROWS ? p->desc.hidden * 4 : 0;
 		p->seed = 100 + i;
+		p->jitter_ps = i & 1 ? 300000000 : 0;
 		OK(party_open(p, NULL));
 		ASSERT_EQ(0, party_run(p, mixed, MIXED)) TH_LOG("%s", cmx_last_error()->text);
 		ASSERT_EQ(0, party_check(p)) TH_LOG("shape %u", i);
@@ -90,6 +96,7 @@ TEST_F(ep, any_shape)
 		d->dispatch_format = bed_random(&state) % 2;
 		d->path = bed_random(&state) % 2;
 		p->seed = i;
+		p->jitter_ps = bed_random(&state) % 50000000;
 		OK(party_open(p, NULL));
 		RUN_AND_CHECK(p, PARTY_RANDOM, PARTY_FULL, PARTY_RANDOM);
 		party_close(p);
@@ -124,9 +131,53 @@ TEST_F(ep, bug20_all_tokens_to_one_expert)
 	EXPECT_EQ(0, p->rounds[0][4].plan[1]);
 }
 
-static bool same_times(const struct party *a, const struct party *b)
+/*
+ * A rank that gets nothing is not waited for by those who send: they go on, and tell of rounds
+ * to come before it has read what they told of this one.
+ */
+TEST_F(ep, bug20_slow_rank_without_rows)
 {
-	return !memcmp(a->times, b->times, sizeof(a->times));
+	struct party *p = &self->party;
+	int32_t placement[15];
+
+	for (uint32_t path = 0; path < 2; path++) {
+		p->desc = small();
+		p->desc.path = path;
+		p->slow_ps = 5000000000;
+		for (int i = 0; i < 15; i++)
+			placement[i] = i < 3 ? i : i < 6 ? -1 : (i - 3) % 11;
+		OK(party_open(p, placement));
+		RUN_AND_CHECK(p, PARTY_ONE_EXPERT, PARTY_ONE_EXPERT, PARTY_ONE_EXPERT, PARTY_FULL,
+			      PARTY_ONE_EXPERT, PARTY_RANDOM, PARTY_ONE_EXPERT, PARTY_FULL);
+		EXPECT_LT(p->slow_ps, p->times[0][PARTY_WAIT][1]);
+		/* By then others were in the next round but one; to read, they have to wait. */
+		EXPECT_EQ(path == CMX_EP_AIV, p->times[2][PARTY_POST][0] < p->slow_ps / 10);
+		party_close(p);
+	}
+}
+
+/* The decode layout of the paper, with few and short tokens. */
+TEST_F(ep, ep320)
+{
+	struct party *p = &self->party, *q = &self->other;
+	int32_t placement[320];
+
+	for (int i = 0; i < 320; i++)
+		placement[i] = i < 256 ? i : i * 5 % 256;
+	p->desc = small();
+	p->desc.ranks = 320;
+	p->desc.local = 1;
+	p->desc.experts = 256;
+	p->desc.topk = 8;
+	p->desc.max_tokens = 3;
+	q->desc = p->desc;
+	q->desc.flags = CMX_EP_TIME_ONLY;
+	q->seed = p->seed;
+	OK(party_open(p, placement));
+	RUN_AND_CHECK(p, PARTY_FULL, PARTY_RANDOM, PARTY_RANDOM);
+	OK(party_open(q, placement));
+	OK(party_run(q, (enum party_draw []){ PARTY_FULL, PARTY_RANDOM, PARTY_RANDOM }, 3));
+	EXPECT_TRUE(same_times(p, q));
 }
 
 /* The same choices, executed with any number of threads and without any bytes. */
@@ -144,6 +195,8 @@ TEST_F(ep, data_and_time_only_take_the_same_time)
 		p->desc = q->desc;
 		q->seed = 900 + i;
 		p->seed = q->seed;
+		p->jitter_ps = i < 3 ? 100000000 : 0;
+		q->jitter_ps = p->jitter_ps;
 		q->desc.flags |= CMX_EP_TIME_ONLY;
 		OK(party_open(q, NULL));
 		ASSERT_EQ(0, party_run(q, mixed, MIXED)) TH_LOG("%s", cmx_last_error()->text);
@@ -487,7 +540,7 @@ TEST_F(ep, calls_out_of_turn)
 	EXPECT_EQ(-EINVAL, cmx_ep_combine_wait(p->ep, 0, q, NULL, NULL, 0, 0));
 	EXPECT_EQ(-EINVAL, cmx_ep_dispatch_post(p->ep, 5, q, &none, 0, 0));
 	EXPECT_EQ(-EINVAL, cmx_ep_dispatch_post(p->ep, 1, q, &none, 0, 0));
-	EXPECT_TRUE(says("entity 4", "on 1")) TH_LOG("%s", cmx_last_error()->text);
+	EXPECT_TRUE(says("entity 6", "on 1")) TH_LOG("%s", cmx_last_error()->text);
 	desc.entity = p->entities[0];
 	OK(cmx_cq_create(p->ctx, NULL, 16, CMX_CQ_BACKPRESSURE, &desc.cq));
 	OK(cmx_queue_create(p->ctx, &desc, &elsewhere));
