@@ -371,10 +371,10 @@ int cmx_launch_send(struct cmx_launch *launch)
 	launch->next_record++;
 	if (sent)
 		cmx_parcel_depart(parcel);
-	if (next)
-		cmx_launch_go_on(launch, next);
-	else
+	if (next == CMX_NOT_YET)
 		launch->entering = parcel;
+	else
+		cmx_launch_go_on(launch, next);
 	return 0;
 }
 

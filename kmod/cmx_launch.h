@@ -20,6 +20,7 @@ struct cmx_timeline;
 #define CMX_MAX_RECORDS		65536
 #define CMX_MAX_RUN_RECORDS	(16 * CMX_MAX_RECORDS)	/* of one RUN's outcomes */
 #define CMX_MAX_BATCH		256
+#define CMX_NOT_YET		U64_MAX	/* slices of a record have to enter first; 0 is a time */
 
 /**
  * struct cmx_train - records of a launch that arrive in the order in which they left.
@@ -134,7 +135,7 @@ void cmx_launch_go_on(struct cmx_launch *launch, u64 at);
 struct cmx_parcel *cmx_parcel_alloc(struct cmx_launch *launch);
 /*
  * cmx_parcel_charge() - it leaves now; what has no way is lost.
- * @next: out: when the next one can leave, 0: slices of this one have to enter first
+ * @next: out: when the next one can leave, or CMX_NOT_YET
  *
  * Return: false: it is gone.
  */

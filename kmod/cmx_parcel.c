@@ -182,7 +182,7 @@ static void cmx_parcel_failed(struct cmx_parcel *parcel, const struct cmx_flow *
 
 /*
  * Charge what the way up to now takes; it is due again later, on its way or arrived.
- * @next: out: when the next record can leave, 0: slices of this one have to enter first
+ * @next: out: when the next record can leave, or CMX_NOT_YET
  * Return: false: it is gone.
  */
 static bool cmx_parcel_step(struct cmx_parcel *parcel, struct cmx_flow *flow, u64 *next)
@@ -193,7 +193,7 @@ static bool cmx_parcel_step(struct cmx_parcel *parcel, struct cmx_flow *flow, u6
 
 	*next = tl->now;
 	if (ret > 0 && !cmx_flow_has_entered(flow))
-		*next = 0;
+		*next = CMX_NOT_YET;
 	else if (ret >= 0 && flow->way == CMX_WAY_UB)
 		/* What does not pass the engine leaves it free for the next one. */
 		*next = flow->first_end;
@@ -328,7 +328,7 @@ static void cmx_parcel_go_on(struct cmx_parcel *parcel)
 	cmx_heap_remove(heap, &parcel->node);
 	if (cmx_parcel_step(parcel, parcel->flow, &next))
 		cmx_heap_push(heap, &parcel->node);
-	if (awaited && next)
+	if (awaited && next != CMX_NOT_YET)
 		cmx_launch_go_on(launch, next);
 }
 
