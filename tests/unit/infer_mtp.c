@@ -46,7 +46,9 @@ struct form {
 
 static struct model_form model_form(const struct form *form)
 {
-	return (struct model_form){ tinymoe_find(form->preset), form->type, form->legacy, form->hf };
+	return (struct model_form){
+		tinymoe_find(form->preset), form->type, form->legacy, form->hf
+	};
 }
 
 static int write_memory(const struct form *form)
