@@ -28,8 +28,12 @@ class Run:
             ticks = {b[3]: b[5] for b in mine}
             if sorted(ticks) != list(range(grid)) or {b[2] for b in mine} != {kernel}:
                 sys.exit("%s: a launch of %s is not whole" % (path, kernel))
-            self.launches.append((phase, kernel, [ticks[i] for i in range(grid)]))
             at += grid
+            # What is done when all blocks are done has the number behind theirs.
+            end = at < len(blocks) and blocks[at][2] == kernel and blocks[at][3] == grid
+            self.launches.append((phase, kernel, [ticks[i] for i in range(grid)] +
+                                  [blocks[at][5] if end else 0]))
+            at += end
         self.gaps = {p: self.between(blocks, p) for p in PHASES}
 
     def between(self, blocks, phase):
@@ -61,11 +65,11 @@ def least_blocks(runs):
 
 
 def makespan(ticks, threads):
-    """Blocks go in order to the first thread that is free."""
+    """Blocks go in order to the first thread that is free; then comes the end."""
     free = [0] * threads
-    for t in ticks:
+    for t in ticks[:-1]:
         heapq.heappush(free, heapq.heappop(free) + t)
-    return max(free)
+    return max(free) + ticks[-1]
 
 
 def main():
@@ -80,7 +84,7 @@ def main():
         wall = {n: min(r.phases[phase] for r in same) for n, same in runs.items()}
         for n in sorted(runs):
             mine = [t for p, _, t in launches[n] if p == phase]
-            work, longest = sum(map(sum, mine)), sum(map(max, mine))
+            work, longest = sum(map(sum, mine)), sum(makespan(t, len(t)) for t in mine)
             span = sum(makespan(t, n) for t in mine)
             if n == 1:
                 one = work

@@ -166,6 +166,8 @@ int cmx_die_launch(struct cmx_die *die, enum cmx_npu_id id, const void *args, co
 
 	for (uint32_t b = 0; b < host_die_blocks && !die->machine->opt.time_only; b++)
 		die->kernel[id].fn(args, b, host_die_blocks);
+	if (die->kernel[id].end && !die->machine->opt.time_only)
+		die->kernel[id].end(args);
 	if (cmx_npu_cost_is_data(id, args) && !die->machine->opt.time_only) {
 		done = cmx_npu_true_load(id, args);
 		load = &done;

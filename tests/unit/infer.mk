@@ -30,7 +30,7 @@ $(UNIT_INFER_BINS): $(B)/tests/unit/%: $(B)/obj/tests/unit/%.o $(UNIT_INFER_HELP
 # in the place of the instructions.
 ifneq ($(filter avx512,$(INFER_LEVELS)),)
 UNIT_SIMDE_BINS := $(addprefix $(B)/tests/unit/simde_,infer_kernels infer_attention infer_forward \
-	infer_int8)
+	infer_int8 infer_ends)
 UNIT_SIMDE_OBJS := $(INFER_LEVEL_SRCS:%.c=$(B)/obj/simde/%.o) \
 	$(B)/obj/simde/$(INFER_DIR)/kernels/cmx_isa.o
 UNIT_SIMDE_OBJS := $(filter-out %/cmx_npu_entry.o,$(UNIT_SIMDE_OBJS))

@@ -210,16 +210,17 @@ TEST(bug05_illegal_topologies)
 TEST(plan_sorts_by_expert_and_keeps_token_order)
 {
 	static struct cmx_plan plan;
-	const uint32_t chosen[8] = { 3, 1, 3, 0, 1, 3, 3, 1 };
+	uint32_t chosen[8] = { 3, 1, 3, 0, 1, 3, 3, 1 };
 	uint32_t slot_token[8], token_slot[8];
-	const struct cmx_k_plan a = {
-		.ids = chosen, .plan = &plan, .slot_token = slot_token, .token_slot = token_slot,
+	struct cmx_k_gate a = {
+		.plan = &plan, .slot_token = slot_token, .token_slot = token_slot,
 		.n_expert = 5, .n_used = 2, .tokens = 4,
 	};
 	static const uint32_t first[6] = { 0, 1, 4, 4, 8, 8 };
 	static const uint32_t tokens[8] = { 1, 0, 2, 3, 0, 1, 2, 3 };
 
-	cmx_npu_kernels(CMX_ISA_SCALAR)[CMX_NPU_PLAN].fn(&a, 0, 1);
+	a.ids = chosen;
+	cmx_npu_kernels(CMX_ISA_SCALAR)[CMX_NPU_GATE].end(&a);
 	EXPECT_EQ(3, plan.n_active);
 	EXPECT_EQ(0, memcmp(plan.first, first, sizeof(first)));
 	EXPECT_EQ(0, memcmp(slot_token, tokens, sizeof(tokens)));

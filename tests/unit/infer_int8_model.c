@@ -254,11 +254,14 @@ static int observe(void *arg, enum cmx_npu_id id, const void *args)
 {
 	const struct cmx_k_expert_glu *experts = args;
 	const struct cmx_k_matmul *matmul = args;
+	const struct cmx_k_latent *latent = args;
 	const struct cmx_k_glu *glu = args;
 	struct taken *k = arg;
 
 	if (id == CMX_NPU_MATMUL && matmul->type == CMX_TENSOR_I8)
 		take_rows(k, matmul->w, (const char *)matmul->x, matmul->k);
+	if (id == CMX_NPU_LATENT)
+		take_rows(k, latent->w_kv, (const char *)latent->x, latent->k);
 	if (id == CMX_NPU_GLU)
 		take_rows(k, glu->gate, (const char *)glu->x, glu->k);
 	if (id == CMX_NPU_EXPERT_GLU) {

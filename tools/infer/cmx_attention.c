@@ -51,30 +51,24 @@ static float *layer_cache(const struct cmx_pass *p)
 	return p->f->cache + p->layer * cells * cmx_model_kv_row(&p->f->m->cfg);
 }
 
-static void pass_query(struct cmx_pass *p)
+/* The end of the products that make low-rank query and latent. */
+static void end_latent(const struct cmx_pass *p, struct cmx_k_latent *a)
 {
 	const struct cmx_forward *f = p->f;
-	const struct cmx_model_config *c = &f->m->cfg;
-	uint32_t width = c->n_head * cmx_model_qk(c);
-	const struct cmx_k_rope rope = {
-		.q = f->q, .table = f->rope, .rows = p->step->at.rows, .heads = c->n_head,
-		.nope = c->nope, .rope = c->rope, .tokens = p->n,
-	};
+	const struct cmx_layer *y = p->y;
 
-	if (c->q_lora) {
-		const float *q_a;
-
-		cmx_pass_matmul(p, &p->y->q_a, c->q_lora, c->hidden, p->in, NULL, f->q_a, "q_a");
-		q_a = cmx_pass_norm_for(p, f->q_a, &p->y->q_a_norm, f->q_a, c->q_lora,
-					&p->y->q_b, f->mid_i8, "q_a norm");
-		cmx_pass_matmul(p, &p->y->q_b, width, c->q_lora, q_a, NULL, f->q, "q_b");
-	} else {
-		cmx_pass_matmul(p, &p->y->q, width, c->hidden, p->in, NULL, f->q, "q");
+	if (f->m->cfg.q_lora) {
+		a->q_norm = (const float *)y->q_a_norm.va;
+		a->q_rounded = y->q_b.type == CMX_TENSOR_I8 ? f->mid_i8 : NULL;
 	}
-	cmx_pass_launch(p, CMX_NPU_ROPE, &rope, "rope", NULL);
+	a->kv_norm = (const float *)y->kv_a_norm.va;
+	a->table = f->rope;
+	a->pos = p->step->at.rows;
+	a->cache = layer_cache(p);
+	a->eps = f->m->cfg.eps;
 }
 
-static void pass_latent(struct cmx_pass *p)
+static void pass_kv_store(struct cmx_pass *p)
 {
 	const struct cmx_forward *f = p->f;
 	const struct cmx_model_config *c = &f->m->cfg;
@@ -84,8 +78,69 @@ static void pass_latent(struct cmx_pass *p)
 		.rope = c->rope, .tokens = p->n, .eps = c->eps,
 	};
 
-	cmx_pass_matmul(p, &p->y->kv_a, cmx_model_kv_row(c), c->hidden, p->in, NULL, f->kv, "kv_a");
 	cmx_pass_launch(p, CMX_NPU_KV_STORE, &store, "kv store", NULL);
+}
+
+/* Returns the low-rank query as its product takes it. */
+static const float *pass_latent(struct cmx_pass *p)
+{
+	const struct cmx_forward *f = p->f;
+	const struct cmx_model_config *c = &f->m->cfg;
+	const struct cmx_weight *q = c->q_lora ? &p->y->q_a : &p->y->q;
+	struct cmx_k_latent a = {
+		.w_q = q->va, .q_type = q->type, .w_kv = p->y->kv_a.va, .kv_type = p->y->kv_a.type,
+		.x = p->in, .q = c->q_lora ? f->q_a : f->q, .kv = f->kv,
+		.q_rows = c->q_lora ? c->q_lora : c->n_head * cmx_model_qk(c),
+		.kv_lora = c->kv_lora, .rope = c->rope, .k = c->hidden, .tokens = p->n,
+	};
+	bool few = cmx_pass_few(p);
+
+	if (few)
+		end_latent(p, &a);
+	cmx_pass_launch(p, CMX_NPU_LATENT, &a, c->q_lora ? "q_a, kv_a" : "q, kv_a", NULL);
+	if (few)
+		return a.q_rounded ? (const float *)a.q_rounded : f->q_a;
+	pass_kv_store(p);
+	if (!c->q_lora)
+		return NULL;
+	return cmx_pass_norm_for(p, f->q_a, &p->y->q_a_norm, f->q_a, c->q_lora, &p->y->q_b,
+				 f->mid_i8, "q_a norm");
+}
+
+static void pass_rope(struct cmx_pass *p)
+{
+	const struct cmx_forward *f = p->f;
+	const struct cmx_model_config *c = &f->m->cfg;
+	const struct cmx_k_rope rope = {
+		.q = f->q, .table = f->rope, .rows = p->step->at.rows, .heads = c->n_head,
+		.nope = c->nope, .rope = c->rope, .tokens = p->n,
+	};
+
+	cmx_pass_launch(p, CMX_NPU_ROPE, &rope, "rope", NULL);
+}
+
+/* The query of all heads, rotated, from the low-rank one if there is one. */
+static void pass_query(struct cmx_pass *p, const float *q_a)
+{
+	const struct cmx_forward *f = p->f;
+	const struct cmx_model_config *c = &f->m->cfg;
+	uint32_t width = c->n_head * cmx_model_qk(c);
+	struct cmx_k_matmul a = {
+		.w = p->y->q_b.va, .type = p->y->q_b.type, .x = q_a, .out = f->q, .rows = width,
+		.k = c->q_lora, .heads = 1, .tokens = p->n, .x_stride = c->q_lora,
+		.out_stride = width,
+	};
+
+	if (c->q_lora && cmx_pass_few(p)) {
+		a.table = f->rope;
+		a.pos = p->step->at.rows;
+		a.nope = c->nope;
+		a.rope = c->rope;
+	}
+	if (c->q_lora)
+		cmx_pass_launch(p, CMX_NPU_MATMUL, &a, "q_b", NULL);
+	if (!a.table)
+		pass_rope(p);
 }
 
 /* Keys or values of a window, one head after the other. */
@@ -157,7 +212,8 @@ static void pass_absorb_query(struct cmx_pass *p)
 	cmx_pass_launch(p, CMX_NPU_MATMUL, &a, "absorb query", NULL);
 }
 
-static void pass_absorb_output(struct cmx_pass *p)
+/* With @rounded the end leaves the heads' outputs there, too, as INT8 products take them. */
+static void pass_absorb_output(struct cmx_pass *p, char *rounded)
 {
 	const struct cmx_forward *f = p->f;
 	const struct cmx_model_config *c = &f->m->cfg;
@@ -167,12 +223,13 @@ static void pass_absorb_output(struct cmx_pass *p)
 		.x = f->o_latent, .x_stride = c->n_head * c->kv_lora, .x_head = c->kv_lora,
 		.out = f->heads, .out_stride = c->n_head * c->v_dim, .out_head = c->v_dim,
 		.rows = c->v_dim, .k = c->kv_lora, .heads = c->n_head, .tokens = p->n,
+		.end.rounded = rounded,
 	};
 
 	cmx_pass_launch(p, CMX_NPU_MATMUL, &a, "expand output", NULL);
 }
 
-static void pass_absorbed(struct cmx_pass *p)
+static void pass_absorbed(struct cmx_pass *p, char *rounded)
 {
 	const struct cmx_forward *f = p->f;
 	const struct cmx_model_config *c = &f->m->cfg;
@@ -186,28 +243,30 @@ static void pass_absorbed(struct cmx_pass *p)
 
 	pass_absorb_query(p);
 	cmx_pass_launch(p, CMX_NPU_MLA, &a, "latent attention", NULL);
-	pass_absorb_output(p);
+	pass_absorb_output(p, rounded);
 }
 
-void cmx_pass_attention(struct cmx_pass *p)
+void cmx_pass_attention(struct cmx_pass *p, const struct cmx_next *next)
 {
 	const struct cmx_forward *f = p->f;
 	const struct cmx_model_config *c = &f->m->cfg;
 	uint32_t width = c->n_head * c->v_dim;
+	bool i8 = p->y->attn_out.type == CMX_TENSOR_I8;
+	char *rounded = i8 && cmx_pass_few(p) && !p->step->n_windows ? f->mid_i8 : NULL;
+	const float *heads = (const float *)rounded;
 	struct cmx_pass absorbed;
-	const float *heads;
 
-	pass_query(p);
-	pass_latent(p);
+	pass_query(p, pass_latent(p));
 	if (p->step->n_absorbed) {
 		absorbed = *p;
 		absorbed.n = p->step->n_absorbed;
-		pass_absorbed(&absorbed);
+		pass_absorbed(&absorbed, rounded);
 		p->ret = absorbed.ret;
 	}
 	for (uint32_t i = 0; i < p->step->n_windows; i++)
 		pass_window(p, &p->step->window[i]);
-	heads = cmx_pass_input(p, &p->y->attn_out, f->heads, width, p->n, f->mid_i8,
-			       "quantise heads");
-	cmx_pass_matmul(p, &p->y->attn_out, c->hidden, width, heads, f->x, f->x, "attn output");
+	if (!rounded)
+		heads = cmx_pass_input(p, &p->y->attn_out, f->heads, width, p->n, f->mid_i8,
+				       "quantise heads");
+	cmx_pass_add(p, &p->y->attn_out, width, heads, next, "attn output");
 }

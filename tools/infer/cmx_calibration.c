@@ -153,11 +153,14 @@ int cmx_calibration_observe(void *arg, enum cmx_npu_id id, const void *args)
 {
 	const struct cmx_k_expert_glu *experts = args;
 	const struct cmx_k_matmul *matmul = args;
+	const struct cmx_k_latent *latent = args;
 	const struct cmx_k_glu *glu = args;
 
 	switch (id) {
 	case CMX_NPU_MATMUL:
 		return observe_rows(arg, matmul->w, matmul->x, matmul->tokens);
+	case CMX_NPU_LATENT:
+		return observe_rows(arg, latent->w_kv, latent->x, latent->tokens);
 	case CMX_NPU_GLU:
 		return observe_rows(arg, glu->gate, glu->x, glu->tokens);
 	case CMX_NPU_EXPERT_GLU:

@@ -312,53 +312,70 @@ static void pass_embed(struct cmx_pass *p)
 	cmx_pass_launch(p, CMX_NPU_EMBED, &a, "embed", NULL);
 }
 
-static void pass_glu(struct cmx_pass *p, const struct cmx_weight *gate,
-		     const struct cmx_weight *up, uint32_t rows, const char *label)
+/* The two products and what @down takes of them. */
+static const float *pass_glu(struct cmx_pass *p, const struct cmx_weight *gate,
+			     const struct cmx_weight *up, const struct cmx_weight *down,
+			     uint32_t rows, const char *label)
 {
+	const struct cmx_forward *f = p->f;
+	bool at_end = down->type == CMX_TENSOR_I8 && cmx_pass_few(p);
 	const struct cmx_k_glu a = {
 		.gate = gate->va, .gate_type = gate->type, .up = up->va, .up_type = up->type,
-		.x = p->in, .out = p->f->glu, .rows = rows, .k = p->f->m->cfg.hidden,
-		.tokens = p->n,
+		.x = p->in, .out = f->glu, .rounded = at_end ? f->mid_i8 : NULL,
+		.rows = rows, .k = f->m->cfg.hidden, .tokens = p->n,
 	};
 
 	cmx_pass_launch(p, CMX_NPU_GLU, &a, label, NULL);
+	if (at_end)
+		return (const float *)f->mid_i8;
+	return cmx_pass_input(p, down, f->glu, rows, p->n, f->mid_i8, "quantise ffn");
+}
+
+/* The input norm of the layer that follows, if one does. */
+static struct cmx_next after_layer(const struct cmx_pass *p)
+{
+	const struct cmx_layer *y = p->y + 1;
+
+	if (p->layer + 1 == p->end)
+		return (struct cmx_next){ 0 };
+	return (struct cmx_next){ &y->attn_norm, &y->kv_a, "attn norm" };
 }
 
 static void pass_dense(struct cmx_pass *p)
 {
-	const struct cmx_forward *f = p->f;
-	const struct cmx_model_config *c = &f->m->cfg;
-	const float *glu;
+	const struct cmx_layer *y = p->y;
+	const struct cmx_next next = after_layer(p);
+	uint32_t inter = p->f->m->cfg.inter;
+	const float *glu = pass_glu(p, &y->gate, &y->up, &y->down, inter, "ffn glu");
 
-	pass_glu(p, &p->y->gate, &p->y->up, c->inter, "ffn glu");
-	glu = cmx_pass_input(p, &p->y->down, f->glu, c->inter, p->n, f->mid_i8, "quantise ffn");
-	cmx_pass_matmul(p, &p->y->down, c->hidden, c->inter, glu, f->x, f->x, "ffn down");
+	cmx_pass_add(p, &y->down, inter, glu, &next, "ffn down");
 }
 
+/* What goes over an exchange gets its plan where it is received. */
 static void pass_gate(struct cmx_pass *p, uint32_t *experts)
 {
-	const struct cmx_model_config *c = &p->f->m->cfg;
-	const struct cmx_k_gate a = {
-		.logits = p->f->router, .bias = (const float *)p->y->bias.va, .ids = experts,
-		.weights = p->f->weights, .n_expert = c->n_expert, .n_used = c->n_used,
-		.n_group = c->n_group, .n_group_used = c->n_group_used, .func = c->gate,
-		.group_rule = c->group_rule, .norm = c->norm_weights, .scale = c->weight_scale,
-		.tokens = p->n,
-	};
-
-	cmx_pass_launch(p, CMX_NPU_GATE, &a, "gate", NULL);
-}
-
-static void pass_plan(struct cmx_pass *p, const uint32_t *experts)
-{
 	const struct cmx_forward *f = p->f;
-	const struct cmx_k_plan a = {
-		.ids = experts, .plan = f->plan, .slot_token = f->slot_token,
-		.token_slot = f->token_slot, .n_expert = f->m->cfg.n_expert,
-		.n_used = f->m->cfg.n_used, .tokens = p->n,
+	const struct cmx_model_config *c = &f->m->cfg;
+	const struct cmx_weight *w = &p->y->router;
+	const struct cmx_k_route a = {
+		.w = w->va, .x = f->h, .logits = f->router, .type = w->type, .k = c->hidden,
+		.gate = {
+			.logits = f->router, .bias = (const float *)p->y->bias.va, .ids = experts,
+			.weights = f->weights, .plan = f->exchange ? NULL : f->plan,
+			.slot_token = f->slot_token, .token_slot = f->token_slot,
+			.n_expert = c->n_expert, .n_used = c->n_used, .n_group = c->n_group,
+			.n_group_used = c->n_group_used, .func = c->gate,
+			.group_rule = c->group_rule, .norm = c->norm_weights,
+			.scale = c->weight_scale, .tokens = p->n,
+		},
 	};
 
-	cmx_pass_launch(p, CMX_NPU_PLAN, &a, "expert plan", NULL);
+	if (cmx_pass_few(p)) {
+		cmx_pass_launch(p, CMX_NPU_ROUTE, &a, "router", NULL);
+		return;
+	}
+	cmx_pass_matmul(p, w, c->n_expert, c->hidden, f->h, NULL, f->router, "router");
+	cmx_pass_launch(p, CMX_NPU_GATE, &a.gate, "gate", NULL);
 }
 
 /* Rows of the die's own tokens, or what came over the exchange. */
@@ -367,17 +384,21 @@ static void pass_experts(struct cmx_pass *p, const struct cmx_received *got)
 	const struct cmx_forward *f = p->f;
 	const struct cmx_model_config *c = &f->m->cfg;
 	const struct cmx_layer *y = p->y;
+	bool i8 = y->exp_down.type == CMX_TENSOR_I8;
+	/* How many rows come over an exchange nobody knows yet. */
+	bool at_end = i8 && cmx_pass_few(p) && !f->exchange;
 	const struct cmx_k_expert_glu glu = {
 		.plan = got->plan, .slot_token = f->slot_token, .gate = y->exp_gate.va,
 		.gate_type = y->exp_gate.type, .up = y->exp_up.va, .up_type = y->exp_up.type,
-		.x = got->rows, .out = f->slot_glu, .rows = c->moe_inter, .k = c->hidden,
+		.x = got->rows, .out = f->slot_glu, .rounded = at_end ? f->mid_i8 : NULL,
+		.rows = c->moe_inter, .k = c->hidden,
 		.n_expert = f->m->n_local, .n_used = c->n_used, .tokens = p->n,
 		.received = !!f->exchange, .x_stride = got->stride,
 	};
-	struct cmx_k_expert_down down = {
+	const struct cmx_k_expert_down down = {
 		.plan = got->plan, .w = y->exp_down.va, .type = y->exp_down.type,
-		.x = f->slot_glu, .out = f->slot_out, .rows = c->hidden, .k = c->moe_inter,
-		.n_expert = f->m->n_local, .n_used = c->n_used, .tokens = p->n,
+		.x = i8 ? (const float *)f->mid_i8 : f->slot_glu, .out = f->slot_out,
+		.rows = c->hidden, .k = c->moe_inter, .n_expert = f->m->n_local, .n_used = c->n_used, .tokens = p->n,
 		.received = !!f->exchange,
 	};
 	const struct cmx_k_quantise round = {
@@ -386,10 +407,8 @@ static void pass_experts(struct cmx_pass *p, const struct cmx_received *got)
 	};
 
 	cmx_pass_launch(p, CMX_NPU_EXPERT_GLU, &glu, "expert glu", &got->load);
-	if (y->exp_down.type == CMX_TENSOR_I8) {
+	if (i8 && !at_end)
 		cmx_pass_launch(p, CMX_NPU_QUANTISE, &round, "quantise experts", &got->load);
-		down.x = (const float *)f->mid_i8;
-	}
 	cmx_pass_launch(p, CMX_NPU_EXPERT_DOWN, &down, "expert down", &got->load);
 }
 
@@ -404,10 +423,12 @@ static uint32_t combine_form(const struct cmx_pass *p)
 static void pass_combine(struct cmx_pass *p, const void *out)
 {
 	const struct cmx_forward *f = p->f;
+	const struct cmx_next next = after_layer(p);
 	const struct cmx_k_combine a = {
 		.x = f->x, .y = out, .weights = f->weights, .token_slot = f->token_slot,
 		.shared = f->shared, .out = f->x, .hidden = f->m->cfg.hidden,
 		.n_used = f->m->cfg.n_used, .tokens = p->n, .form = combine_form(p),
+		.end = cmx_pass_next_end(p, &next),
 	};
 
 	cmx_pass_launch(p, CMX_NPU_COMBINE, &a, "combine", NULL);
@@ -416,11 +437,10 @@ static void pass_combine(struct cmx_pass *p, const void *out)
 static void pass_shared(struct cmx_pass *p, uint32_t width)
 {
 	const struct cmx_forward *f = p->f;
-	const float *glu;
+	const struct cmx_layer *y = p->y;
+	const float *glu = pass_glu(p, &y->sh_gate, &y->sh_up, &y->sh_down, width, "shared glu");
 
-	pass_glu(p, &p->y->sh_gate, &p->y->sh_up, width, "shared glu");
-	glu = cmx_pass_input(p, &p->y->sh_down, f->glu, width, p->n, f->mid_i8, "quantise shared");
-	cmx_pass_matmul(p, &p->y->sh_down, f->m->cfg.hidden, width, glu, NULL, f->shared,
+	cmx_pass_matmul(p, &y->sh_down, f->m->cfg.hidden, width, glu, NULL, f->shared,
 			"shared down");
 }
 
@@ -432,17 +452,6 @@ static uint32_t moe_layer(const struct cmx_pass *p)
 static uint32_t *moe_choices(const struct cmx_pass *p)
 {
 	return p->f->experts + (uint64_t)moe_layer(p) * p->f->opt.rows * p->f->m->cfg.n_used;
-}
-
-static void moe_choose(struct cmx_pass *p)
-{
-	const struct cmx_forward *f = p->f;
-	const struct cmx_model_config *c = &f->m->cfg;
-
-	cmx_pass_matmul(p, &p->y->router, c->n_expert, c->hidden, f->h, NULL, f->router, "router");
-	pass_gate(p, moe_choices(p));
-	if (!f->exchange)
-		pass_plan(p, moe_choices(p));
 }
 
 static void moe_route(struct cmx_pass *p)
@@ -511,25 +520,20 @@ static void moe_collect(struct cmx_pass *p)
 /* What a rank does alone: all of a dense layer. */
 static void layer_start(struct cmx_pass *p)
 {
-	const struct cmx_forward *f = p->f;
 	const struct cmx_layer *y = p->y;
-	uint32_t hidden = f->m->cfg.hidden;
-	bool dense = p->layer < f->m->cfg.n_dense;
+	bool dense = p->layer < p->f->m->cfg.n_dense;
+	const struct cmx_next ffn = { &y->ffn_norm, dense ? &y->gate : &y->exp_gate, "ffn norm" };
 
 	if (!p->n)
 		return;
-	p->in = cmx_pass_norm_for(p, f->x, &y->attn_norm, f->h, hidden, &y->kv_a, f->in_i8,
-				  "attn norm");
-	cmx_pass_attention(p);
-	p->in = cmx_pass_norm_for(p, f->x, &y->ffn_norm, f->h, hidden,
-				  dense ? &y->gate : &y->exp_gate, f->in_i8, "ffn norm");
+	cmx_pass_attention(p, &ffn);
 	if (dense)
 		pass_dense(p);
 	else
-		moe_choose(p);
+		pass_gate(p, moe_choices(p));
 }
 
-void cmx_pass_layer(struct cmx_pass *p, uint32_t ranks, uint32_t layer)
+static void pass_layer(struct cmx_pass *p, uint32_t ranks, uint32_t layer)
 {
 	const struct cmx_forward *f = p->f;
 
@@ -546,6 +550,26 @@ void cmx_pass_layer(struct cmx_pass *p, uint32_t ranks, uint32_t layer)
 		cmx_pass_ranks(p, ranks, moe_send);
 	cmx_pass_ranks(p, ranks, moe_work);
 	cmx_pass_ranks(p, ranks, moe_collect);
+}
+
+static void first_norm(struct cmx_pass *p)
+{
+	const struct cmx_layer *y = &p->f->m->layer[p->layer];
+	const struct cmx_next next = { &y->attn_norm, &y->kv_a, "attn norm" };
+
+	if (p->n)
+		cmx_pass_next(p, &next);
+}
+
+void cmx_pass_layers(struct cmx_pass *p, uint32_t ranks, uint32_t first, uint32_t end)
+{
+	for (uint32_t i = 0; i < ranks; i++) {
+		p[i].layer = first;
+		p[i].end = end;
+	}
+	cmx_pass_ranks(p, ranks, first_norm);
+	for (uint32_t l = first; l < end; l++)
+		pass_layer(p, ranks, l);
 }
 
 /* Logits of the rows that are wanted. */
@@ -621,8 +645,7 @@ static int take_step(struct cmx_pass *p, const struct cmx_turn *turn, uint32_t r
 			return p[i].ret;
 	}
 	cmx_pass_ranks(p, ranks, step_start);
-	for (uint32_t l = 0; l < turn->f->m->cfg.n_layer; l++)
-		cmx_pass_layer(p, ranks, l);
+	cmx_pass_layers(p, ranks, 0, turn->f->m->cfg.n_layer);
 	cmx_pass_ranks(p, ranks, step_end);
 	return p->ret;
 }

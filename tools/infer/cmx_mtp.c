@@ -98,7 +98,7 @@ static int take_step(struct cmx_pass *p, const struct cmx_turn *turn, uint32_t r
 			return p[i].ret;
 	}
 	cmx_pass_ranks(p, ranks, step_start);
-	cmx_pass_layer(p, ranks, turn->f->m->cfg.n_layer);
+	cmx_pass_layers(p, ranks, turn->f->m->cfg.n_layer, turn->f->m->cfg.n_layer + 1);
 	cmx_pass_ranks(p, ranks, step_end);
 	return p->ret;
 }

@@ -88,3 +88,45 @@ void cmx_pass_norm(struct cmx_pass *p, const float *x, const uint32_t *pick,
 
 	cmx_pass_launch(p, CMX_NPU_NORM, &a, label, NULL);
 }
+
+void cmx_pass_next(struct cmx_pass *p, const struct cmx_next *next)
+{
+	const struct cmx_forward *f = p->f;
+
+	if (next->norm)
+		p->in = cmx_pass_norm_for(p, f->x, next->norm, f->h, f->m->cfg.hidden, next->w,
+					  f->in_i8, next->label);
+}
+
+struct cmx_row_end cmx_pass_next_end(struct cmx_pass *p, const struct cmx_next *next)
+{
+	const struct cmx_forward *f = p->f;
+	struct cmx_row_end end = { 0 };
+
+	if (!next->norm)
+		return end;
+	end.norm = (const float *)next->norm->va;
+	end.normed = f->h;
+	end.rounded = next->w->type == CMX_TENSOR_I8 ? f->in_i8 : NULL;
+	end.eps = f->m->cfg.eps;
+	p->in = end.rounded ? (const float *)end.rounded : f->h;
+	return end;
+}
+
+void cmx_pass_add(struct cmx_pass *p, const struct cmx_weight *w, uint32_t k, const float *x,
+		  const struct cmx_next *next, const char *label)
+{
+	const struct cmx_forward *f = p->f;
+	uint32_t hidden = f->m->cfg.hidden;
+	struct cmx_k_matmul a = {
+		.w = w->va, .type = w->type, .x = x, .res = f->x, .out = f->x, .rows = hidden,
+		.k = k, .heads = 1, .tokens = p->n, .x_stride = k, .out_stride = hidden,
+	};
+	bool few = cmx_pass_few(p);
+
+	if (few)
+		a.end = cmx_pass_next_end(p, next);
+	cmx_pass_launch(p, CMX_NPU_MATMUL, &a, label, NULL);
+	if (!few)
+		cmx_pass_next(p, next);
+}

@@ -60,6 +60,14 @@ void CMX_K(cmx_k_glu)(const void *args, uint32_t block, uint32_t nblocks)
 	glu_share(&g, (uint32_t)lo, (uint32_t)hi);
 }
 
+void CMX_K(cmx_k_glu_end)(const void *args)
+{
+	const struct cmx_k_glu *a = args;
+	const struct cmx_row_end end = { .rounded = a->rounded };
+
+	CMX_K(cmx_end_rows)(&end, a->out, a->rows, 0, a->tokens);
+}
+
 /*
  * Units are the panels of the experts that have tokens. Calls @fn with each expert
  * of this block's share and its panels.
@@ -120,6 +128,14 @@ void CMX_K(cmx_k_expert_glu)(const void *args, uint32_t block, uint32_t nblocks)
 	const struct cmx_k_expert_glu *a = args;
 
 	for_experts(a->plan, a->n_expert, a->rows, block, nblocks, expert_glu, a);
+}
+
+void CMX_K(cmx_k_expert_glu_end)(const void *args)
+{
+	const struct cmx_k_expert_glu *a = args;
+	const struct cmx_row_end end = { .rounded = a->rounded };
+
+	CMX_K(cmx_end_rows)(&end, a->out, a->rows, 0, (uint64_t)a->tokens * a->n_used);
 }
 
 static void down_panels(const struct cmx_k_expert_down *a, const struct cmx_gemm *g,

@@ -121,14 +121,13 @@ void CMX_K(cmx_k_gate)(const void *args, uint32_t block, uint32_t nblocks)
 		route(a, t);
 }
 
-/* A counting sort, in one block: the slots follow from all tokens together. */
-void CMX_K(cmx_k_plan)(const void *args, uint32_t block, uint32_t nblocks)
+/* A counting sort: the slots follow from all tokens together. */
+void CMX_K(cmx_k_gate_end)(const void *args)
 {
-	const struct cmx_k_plan *a = args;
+	const struct cmx_k_gate *a = args;
 	uint32_t n = a->tokens * a->n_used, next[CMX_MAX_EXPERTS] = { 0 }, sum = 0;
 
-	(void)nblocks;
-	if (block)
+	if (!a->plan)
 		return;
 	for (uint32_t i = 0; i < n; i++)
 		next[a->ids[i]]++;
@@ -147,6 +146,26 @@ void CMX_K(cmx_k_plan)(const void *args, uint32_t block, uint32_t nblocks)
 		a->slot_token[slot] = i / a->n_used;
 		a->token_slot[i] = slot;
 	}
+}
+
+void CMX_K(cmx_k_route)(const void *args, uint32_t block, uint32_t nblocks)
+{
+	const struct cmx_k_route *a = args;
+	const struct cmx_k_matmul product = {
+		.w = a->w, .x = a->x, .out = a->logits, .type = a->type,
+		.rows = a->gate.n_expert, .k = a->k, .heads = 1, .tokens = a->gate.tokens,
+		.x_stride = a->k, .out_stride = a->gate.n_expert,
+	};
+
+	CMX_K(cmx_k_matmul)(&product, block, nblocks);
+}
+
+void CMX_K(cmx_k_route_end)(const void *args)
+{
+	const struct cmx_k_route *a = args;
+
+	CMX_K(cmx_k_gate)(&a->gate, 0, 1);
+	CMX_K(cmx_k_gate_end)(&a->gate);
 }
 
 /* As BF16 would have it: to nearest, ties to even. */
@@ -201,4 +220,5 @@ void CMX_K(cmx_k_combine)(const void *args, uint32_t block, uint32_t nblocks)
 	cmx_block_share(a->tokens, block, nblocks, &lo, &hi);
 	for (uint64_t t = lo; t < hi; t++)
 		combine_token(a, t);
+	CMX_K(cmx_end_rows)(&a->end, a->out, a->hidden, lo, hi);
 }

@@ -35,13 +35,16 @@ static void matmul_panels(const struct cmx_k_matmul *a, uint32_t head, uint32_t 
 	}
 }
 
-void CMX_K(cmx_k_matmul)(const void *args, uint32_t block, uint32_t nblocks)
+static uint32_t panels_of(const struct cmx_k_matmul *a)
 {
-	const struct cmx_k_matmul *a = args;
-	uint32_t panels = (a->rows + CMX_PANEL - 1) / CMX_PANEL, most = cmx_gemm_panels(a->tokens);
-	uint64_t lo, hi;
+	return (a->rows + CMX_PANEL - 1) / CMX_PANEL;
+}
 
-	cmx_block_share((uint64_t)panels * a->heads, block, nblocks, &lo, &hi);
+/* Panels [lo, hi) of all heads' together. */
+static void matmul_share(const struct cmx_k_matmul *a, uint64_t lo, uint64_t hi)
+{
+	uint32_t panels = panels_of(a), most = cmx_gemm_panels(a->tokens);
+
 	while (lo < hi) {
 		uint32_t panel = (uint32_t)(lo % panels), np = cmx_gemm_min(panels - panel, most);
 
@@ -50,4 +53,77 @@ void CMX_K(cmx_k_matmul)(const void *args, uint32_t block, uint32_t nblocks)
 		matmul_panels(a, (uint32_t)(lo / panels), panel, np);
 		lo += np;
 	}
+}
+
+void CMX_K(cmx_k_matmul)(const void *args, uint32_t block, uint32_t nblocks)
+{
+	const struct cmx_k_matmul *a = args;
+	uint64_t lo, hi;
+
+	cmx_block_share((uint64_t)panels_of(a) * a->heads, block, nblocks, &lo, &hi);
+	matmul_share(a, lo, hi);
+}
+
+void CMX_K(cmx_k_matmul_end)(const void *args)
+{
+	const struct cmx_k_matmul *a = args;
+	const struct cmx_k_rope rope = {
+		.q = a->out, .table = a->table, .rows = a->pos, .nope = a->nope, .rope = a->rope,
+		.tokens = a->tokens,
+		.heads = a->table ? a->out_stride / (a->nope + a->rope) : 0,
+	};
+
+	if (a->table)
+		CMX_K(cmx_k_rope)(&rope, 0, 1);
+	else
+		CMX_K(cmx_end_rows)(&a->end, a->out, a->out_stride, 0, a->tokens);
+}
+
+/* Its two products. */
+static void latent_products(const struct cmx_k_latent *a, struct cmx_k_matmul *q,
+			    struct cmx_k_matmul *kv)
+{
+	*q = (struct cmx_k_matmul){
+		.w = a->w_q, .x = a->x, .out = a->q, .type = a->q_type, .rows = a->q_rows,
+		.k = a->k, .heads = 1, .tokens = a->tokens, .x_stride = a->k,
+		.out_stride = a->q_rows,
+	};
+	*kv = *q;
+	kv->w = a->w_kv;
+	kv->out = a->kv;
+	kv->type = a->kv_type;
+	kv->rows = a->kv_lora + a->rope;
+	kv->out_stride = kv->rows;
+}
+
+void CMX_K(cmx_k_latent)(const void *args, uint32_t block, uint32_t nblocks)
+{
+	struct cmx_k_matmul q, kv;
+	uint64_t lo, hi, n;
+
+	latent_products(args, &q, &kv);
+	n = panels_of(&q);
+	cmx_block_share(n + panels_of(&kv), block, nblocks, &lo, &hi);
+	if (lo < n)
+		matmul_share(&q, lo, hi < n ? hi : n);
+	if (hi > n)
+		matmul_share(&kv, lo > n ? lo - n : 0, hi - n);
+}
+
+void CMX_K(cmx_k_latent_end)(const void *args)
+{
+	const struct cmx_k_latent *a = args;
+	const struct cmx_row_end end = {
+		.norm = a->q_norm, .normed = a->q, .rounded = a->q_rounded, .eps = a->eps,
+	};
+	const struct cmx_k_kv_store store = {
+		.kv = a->kv, .norm = a->kv_norm, .table = a->table, .rows = a->pos,
+		.cache = a->cache, .kv_lora = a->kv_lora, .rope = a->rope, .tokens = a->tokens,
+		.eps = a->eps,
+	};
+
+	if (!a->cache)
+		return;
+	CMX_K(cmx_end_rows)(&end, a->q, a->q_rows, 0, a->tokens);
+	CMX_K(cmx_k_kv_store)(&store, 0, 1);
 }

@@ -22,6 +22,22 @@ void CMX_K(cmx_k_embed)(const void *args, uint32_t block, uint32_t nblocks)
 	}
 }
 
+void CMX_K(cmx_end_rows)(const struct cmx_row_end *end, const float *x, uint32_t width,
+			 uint64_t lo, uint64_t hi)
+{
+	for (uint64_t t = lo; t < hi; t++) {
+		const float *row = x + t * width;
+
+		if (end->norm) {
+			norm_row(row, end->norm, end->normed + t * width, width, end->eps);
+			row = end->normed + t * width;
+		}
+		if (end->rounded)
+			CMX_K(cmx_round_row)(row, width,
+					     end->rounded + t * cmx_i8_row_bytes(width));
+	}
+}
+
 void CMX_K(cmx_k_norm)(const void *args, uint32_t block, uint32_t nblocks)
 {
 	const struct cmx_k_norm *a = args;

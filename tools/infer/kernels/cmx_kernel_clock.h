@@ -30,7 +30,7 @@ static inline uint64_t cmx_kernel_clock_now(void)
 struct cmx_kernel_block {
 	uint64_t start;		/* ticks */
 	uint64_t ticks;
-	uint32_t block;
+	uint32_t block;		/* grid: the end of the launch */
 	uint32_t grid;
 	uint16_t kernel;	/* enum cmx_npu_id */
 	uint16_t thread;	/* 0 is the first one that carried out any */

@@ -2,8 +2,9 @@
 /*
  * The NPU kernels of the model engine. A kernel is a grid of blocks that may
  * run in any order and on any threads; its results do not depend on how many
- * blocks there are. Pointers are device addresses, which in this process are
- * also host addresses.
+ * blocks there are. What needs whole rows of their results may follow in the same
+ * launch, when all blocks are done: its end, which one thread does. Pointers are
+ * device addresses, which in this process are also host addresses.
  *
  * Activations are f32, row-major, one row per token.
  */
@@ -43,8 +44,8 @@ struct cmx_span {
 };
 
 /*
- * Which tokens go to which expert, made by the plan kernel out of the gate's
- * choice. A slot is one (token, expert) pair; slots of an expert are
+ * Which tokens go to which expert, made at the gate's end out of all its
+ * choices. A slot is one (token, expert) pair; slots of an expert are
  * neighbours and keep the order of the tokens.
  */
 struct cmx_plan {
@@ -88,6 +89,18 @@ struct cmx_k_quantise {
 };
 
 /*
+ * What a launch makes of the rows it has written. All zero: nothing. With @norm it
+ * leaves them normed; with @rounded also as INT8 products take them, in the end.
+ */
+struct cmx_row_end {
+	const float *norm;	/* weights of an RMS norm, may be NULL */
+	float *normed;		/* [row][width] */
+	char *rounded;		/* may be NULL */
+	float eps;
+	uint32_t pad;
+};
+
+/*
  * With INT8 weights x of a product are not floats but rows of the quantise kernel;
  * there is one head then, and gate and up are both INT8.
  */
@@ -95,6 +108,8 @@ struct cmx_k_quantise {
 /*
  * out[t][h][r] = res[t][h][r] + sum over k of w[h][r][k] * x[t][h][k], or with
  * @transposed set w[h][k][r]. Heads share one launch; a plain product has one.
+ * At the end, rows of out (out_stride values) are rotated as the rope kernel does it
+ * if there is a table, or become what @end says.
  */
 struct cmx_k_matmul {
 	const void *w;
@@ -112,6 +127,38 @@ struct cmx_k_matmul {
 	uint32_t x_head;
 	uint32_t out_stride;
 	uint32_t out_head;
+	struct cmx_row_end end;
+	const float *table;
+	const struct cmx_row *pos;
+	uint32_t nope;
+	uint32_t rope;
+};
+
+/*
+ * Two products of the same input: the low-rank query (the query itself where there is none),
+ * and the latent with its rotated key. With a cache the end norms the low-rank query in
+ * place, and stores the latent as the kv_store kernel does.
+ */
+struct cmx_k_latent {
+	const void *w_q;
+	const void *w_kv;
+	const float *x;
+	float *q;
+	float *kv;
+	const float *q_norm;	/* may be NULL */
+	char *q_rounded;	/* may be NULL: the normed query as INT8 products take it, too */
+	const float *kv_norm;
+	const float *table;
+	const struct cmx_row *pos;
+	float *cache;		/* of one layer; NULL: no end */
+	uint32_t q_type;
+	uint32_t kv_type;
+	uint32_t q_rows;
+	uint32_t kv_lora;
+	uint32_t rope;
+	uint32_t k;
+	uint32_t tokens;
+	float eps;
 };
 
 /* out[t][r] = silu(gate[r] . x[t]) * (up[r] . x[t]) */
@@ -120,6 +167,7 @@ struct cmx_k_glu {
 	const void *up;
 	const float *x;
 	float *out;
+	char *rounded;		/* may be NULL: at the end rows of out for INT8 products, too */
 	uint32_t gate_type;
 	uint32_t up_type;
 	uint32_t rows;
@@ -140,6 +188,7 @@ struct cmx_k_expert_glu {
 	const void *up;
 	const float *x;
 	float *out;
+	char *rounded;
 	uint32_t gate_type;
 	uint32_t up_type;
 	uint32_t rows;
@@ -255,11 +304,15 @@ struct cmx_k_mla {
 	uint32_t pad;
 };
 
+/* Chooses experts; at the end, with all tokens, lays out their work. */
 struct cmx_k_gate {
 	const float *logits;	/* [token][expert] */
 	const float *bias;	/* may be NULL */
 	uint32_t *ids;		/* [token][used], best first */
 	float *weights;
+	struct cmx_plan *plan;	/* may be NULL */
+	uint32_t *slot_token;
+	uint32_t *token_slot;	/* [token][used] */
 	uint32_t n_expert;
 	uint32_t n_used;
 	uint32_t n_group;
@@ -272,15 +325,14 @@ struct cmx_k_gate {
 	uint32_t pad;
 };
 
-struct cmx_k_plan {
-	const uint32_t *ids;
-	struct cmx_plan *plan;
-	uint32_t *slot_token;
-	uint32_t *token_slot;	/* [token][used] */
-	uint32_t n_expert;
-	uint32_t n_used;
-	uint32_t tokens;
-	uint32_t pad;
+/* The router's product, whose logits the gate takes at the end. */
+struct cmx_k_route {
+	const void *w;
+	const float *x;
+	float *logits;
+	uint32_t type;
+	uint32_t k;
+	struct cmx_k_gate gate;
 };
 
 enum cmx_combine_form {
@@ -289,7 +341,7 @@ enum cmx_combine_form {
 	CMX_COMBINE_ROUNDED,	/* F32, to be rounded to BF16 first: gives the same bits */
 };
 
-/* out[t] = (x[t] + sum of weight * y[slot]) + shared[t] */
+/* out[t] = (x[t] + sum of weight * y[slot]) + shared[t], and what @end says of each row */
 struct cmx_k_combine {
 	const float *x;
 	const void *y;
@@ -301,6 +353,7 @@ struct cmx_k_combine {
 	uint32_t n_used;
 	uint32_t tokens;
 	uint32_t form;		/* enum cmx_combine_form */
+	struct cmx_row_end end;
 };
 
 /* What the sample kernel leaves for the host and for the next step's embed. */
@@ -353,6 +406,7 @@ enum cmx_npu_id {
 	CMX_NPU_NORM,
 	CMX_NPU_QUANTISE,
 	CMX_NPU_MATMUL,
+	CMX_NPU_LATENT,
 	CMX_NPU_GLU,
 	CMX_NPU_EXPERT_GLU,
 	CMX_NPU_EXPERT_DOWN,
@@ -363,17 +417,19 @@ enum cmx_npu_id {
 	CMX_NPU_ATTENTION,
 	CMX_NPU_MLA,
 	CMX_NPU_GATE,
-	CMX_NPU_PLAN,
+	CMX_NPU_ROUTE,
 	CMX_NPU_COMBINE,
 	CMX_NPU_SAMPLE,
 	CMX_NPU_COUNT,
 };
 
 typedef void (*cmx_npu_fn)(const void *args, uint32_t block, uint32_t nblocks);
+typedef void (*cmx_npu_end_fn)(const void *args);
 
 struct cmx_npu_kernel {
 	const char *name;
 	cmx_npu_fn fn;
+	cmx_npu_end_fn end;	/* after all blocks, by one thread; may be NULL */
 	uint32_t args_size;
 };
 

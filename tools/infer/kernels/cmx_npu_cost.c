@@ -68,6 +68,48 @@ static void add_rounding(uint64_t rows, uint64_t k, struct cmx_cost *c)
 	c->mem_bytes += input_bytes(CMX_TENSOR_I8, rows, k, 0);
 }
 
+static void add_rounded(const char *rounded, uint64_t rows, uint64_t k, struct cmx_cost *c)
+{
+	if (rounded)
+		add_rounding(rows, k, c);
+}
+
+/* What an end makes of rows that are at hand: reads of other things, and writes. */
+static void add_end(const struct cmx_row_end *e, uint64_t rows, uint64_t k, uint32_t width,
+		    struct cmx_cost *c)
+{
+	if (e->norm) {
+		c->vector_ops += OPS_NORM * rows * k;
+		c->mem_bytes += (rows + 1) * k * width;
+	}
+	add_rounded(e->rounded, rows, k, c);
+}
+
+/* @c comes behind in the same launch, but for the @bytes that it finds at hand. */
+static void add_behind(const struct cmx_cost *c, uint64_t bytes, struct cmx_cost *to)
+{
+	to->vector_ops += c->vector_ops;
+	to->mem_bytes += c->mem_bytes - bytes;
+}
+
+static void cost_rope(const struct cmx_k_rope *a, uint32_t width, struct cmx_cost *c)
+{
+	uint64_t n = (uint64_t)a->tokens * a->heads * a->rope;
+
+	cost_vector(c, OPS_ROPE * n, 2 * n + (uint64_t)a->tokens * a->rope, width);
+}
+
+static void add_rope(const struct cmx_k_matmul *a, uint32_t width, struct cmx_cost *to)
+{
+	const struct cmx_k_rope rope = {
+		.heads = a->out_stride / (a->nope + a->rope), .rope = a->rope, .tokens = a->tokens,
+	};
+	struct cmx_cost c;
+
+	cost_rope(&rope, width, &c);
+	add_behind(&c, (uint64_t)a->tokens * rope.heads * a->rope * width, to);
+}
+
 static void cost_embed(const struct cmx_k_embed *a, uint32_t width, struct cmx_cost *c)
 {
 	uint64_t n = (uint64_t)a->tokens * a->hidden;
@@ -87,6 +129,9 @@ static void cost_matmul(const struct cmx_k_matmul *a, uint32_t width, struct cmx
 		       input_bytes(a->type, in, a->k, width) + (out + (a->res ? out : 0)) * width;
 	c->op_class = op_class(a->type);
 	c->efficiency = CMX_EFF_GEMM;
+	add_end(&a->end, a->tokens, a->out_stride, width, c);
+	if (a->table)
+		add_rope(a, width, c);
 }
 
 static void cost_glu(const struct cmx_k_glu *a, uint32_t width, struct cmx_cost *c)
@@ -100,6 +145,7 @@ static void cost_glu(const struct cmx_k_glu *a, uint32_t width, struct cmx_cost 
 		       input_bytes(a->gate_type, a->tokens, a->k, width) + out * width;
 	c->op_class = op_class_of_two(a->gate_type, a->up_type);
 	c->efficiency = CMX_EFF_GEMM;
+	add_rounded(a->rounded, a->tokens, a->rows, c);
 }
 
 static void cost_expert_glu(const struct cmx_k_expert_glu *a, const struct cmx_npu_load *load,
@@ -114,6 +160,7 @@ static void cost_expert_glu(const struct cmx_k_expert_glu *a, const struct cmx_n
 		       input_bytes(a->gate_type, load->rows, a->k, width) + out * width;
 	c->op_class = op_class_of_two(a->gate_type, a->up_type);
 	c->efficiency = CMX_EFF_GEMM;
+	add_rounded(a->rounded, load->rows, a->rows, c);
 }
 
 static void cost_expert_down(const struct cmx_k_expert_down *a, const struct cmx_npu_load *load,
@@ -169,8 +216,7 @@ static void cost_norm(const struct cmx_k_norm *a, uint32_t width, struct cmx_cos
 	uint64_t n = (uint64_t)a->tokens * a->dim;
 
 	cost_vector(c, OPS_NORM * n, 2 * n + a->dim, width);
-	if (a->rounded)
-		add_rounding(a->tokens, a->dim, c);
+	add_rounded(a->rounded, a->tokens, a->dim, c);
 }
 
 static void cost_quantise(const struct cmx_k_quantise *a, const struct cmx_npu_load *load,
@@ -189,13 +235,6 @@ static void cost_rope_table(const struct cmx_k_rope_table *a, struct cmx_cost *c
 	cost_vector(c, OPS_ANGLE * n, n, sizeof(float));
 }
 
-static void cost_rope(const struct cmx_k_rope *a, uint32_t width, struct cmx_cost *c)
-{
-	uint64_t n = (uint64_t)a->tokens * a->heads * a->rope;
-
-	cost_vector(c, OPS_ROPE * n, 2 * n + (uint64_t)a->tokens * a->rope, width);
-}
-
 static void cost_kv_store(const struct cmx_k_kv_store *a, uint32_t width, struct cmx_cost *c)
 {
 	uint64_t n = a->tokens, row = a->kv_lora + a->rope;
@@ -204,19 +243,53 @@ static void cost_kv_store(const struct cmx_k_kv_store *a, uint32_t width, struct
 		    n * (2 * row + a->rope) + a->kv_lora, width);
 }
 
+/* Choices and weights are written; of a plan slots of both kinds, and where experts begin. */
 static void cost_gate(const struct cmx_k_gate *a, struct cmx_cost *c)
 {
-	uint64_t n = (uint64_t)a->tokens * a->n_expert;
+	uint64_t n = (uint64_t)a->tokens * a->n_expert, slots = (uint64_t)a->tokens * a->n_used;
 
-	cost_vector(c, n * (OPS_GATE + a->n_used), n + (a->bias ? a->n_expert : 0) +
-		    2 * (uint64_t)a->tokens * a->n_used, sizeof(float));
+	cost_vector(c, n * (OPS_GATE + a->n_used), n + (a->bias ? a->n_expert : 0) + 2 * slots,
+		    sizeof(float));
+	if (!a->plan)
+		return;
+	c->vector_ops += 4 * slots + 3 * a->n_expert;
+	c->mem_bytes += (2 * slots + a->n_expert) * sizeof(float);
 }
 
-static void cost_plan(const struct cmx_k_plan *a, struct cmx_cost *c)
+static void cost_route(const struct cmx_k_route *a, uint32_t width, struct cmx_cost *c)
 {
-	uint64_t n = (uint64_t)a->tokens * a->n_used;
+	const struct cmx_k_matmul product = {
+		.type = a->type, .rows = a->gate.n_expert, .k = a->k, .heads = 1,
+		.tokens = a->gate.tokens,
+	};
+	struct cmx_cost gate;
 
-	cost_vector(c, 4 * n + 3 * a->n_expert, 4 * n + a->n_expert, sizeof(float));
+	cost_matmul(&product, width, c);
+	cost_gate(&a->gate, &gate);
+	add_behind(&gate, (uint64_t)a->gate.tokens * a->gate.n_expert * sizeof(float), c);
+}
+
+static void cost_latent(const struct cmx_k_latent *a, uint32_t width, struct cmx_cost *c)
+{
+	const struct cmx_row_end end = { .norm = a->q_norm, .rounded = a->q_rounded };
+	const struct cmx_k_kv_store store = {
+		.kv_lora = a->kv_lora, .rope = a->rope, .tokens = a->tokens,
+	};
+	uint64_t kv_rows = a->kv_lora + a->rope, out = a->tokens * (a->q_rows + kv_rows);
+	struct cmx_cost stored;
+
+	c->cube_ops = 2 * out * a->k;
+	c->vector_ops = sum_ops(a->kv_type, out);
+	c->mem_bytes = weight_bytes(a->q_type, a->q_rows, a->k) +
+		       weight_bytes(a->kv_type, kv_rows, a->k) +
+		       input_bytes(a->kv_type, a->tokens, a->k, width) + out * width;
+	c->op_class = op_class_of_two(a->q_type, a->kv_type);
+	c->efficiency = CMX_EFF_GEMM;
+	if (!a->cache)
+		return;
+	add_end(&end, a->tokens, a->q_rows, width, c);
+	cost_kv_store(&store, width, &stored);
+	add_behind(&stored, a->tokens * kv_rows * width, c);
 }
 
 static void cost_combine(const struct cmx_k_combine *a, uint32_t width, struct cmx_cost *c)
@@ -227,6 +300,7 @@ static void cost_combine(const struct cmx_k_combine *a, uint32_t width, struct c
 		    n * (terms + 2) + 2 * (uint64_t)a->tokens * a->n_used, width);
 	if (a->form == CMX_COMBINE_BF16)
 		c->mem_bytes -= n * a->n_used * (width - BF16_BYTES);
+	add_end(&a->end, a->tokens, a->hidden, width, c);
 }
 
 static void cost_sample(const struct cmx_k_sample *a, struct cmx_cost *c)
@@ -261,6 +335,9 @@ void cmx_npu_cost(enum cmx_npu_id id, const void *args, const struct cmx_npu_loa
 	case CMX_NPU_MATMUL:
 		cost_matmul(args, width, cost);
 		break;
+	case CMX_NPU_LATENT:
+		cost_latent(args, width, cost);
+		break;
 	case CMX_NPU_GLU:
 		cost_glu(args, width, cost);
 		break;
@@ -291,8 +368,8 @@ void cmx_npu_cost(enum cmx_npu_id id, const void *args, const struct cmx_npu_loa
 	case CMX_NPU_GATE:
 		cost_gate(args, cost);
 		break;
-	case CMX_NPU_PLAN:
-		cost_plan(args, cost);
+	case CMX_NPU_ROUTE:
+		cost_route(args, width, cost);
 		break;
 	case CMX_NPU_COMBINE:
 		cost_combine(args, width, cost);
@@ -415,6 +492,11 @@ static uint64_t mla_units(const struct cmx_k_mla *a)
 	return (uint64_t)a->tokens * ((a->heads + CMX_HEAD_GROUP - 1) / CMX_HEAD_GROUP);
 }
 
+static uint64_t latent_units(const struct cmx_k_latent *a)
+{
+	return tiles(a->q_rows) + tiles(a->kv_lora + a->rope);
+}
+
 uint64_t cmx_npu_units(enum cmx_npu_id id, const void *args)
 {
 	switch (id) {
@@ -427,6 +509,10 @@ uint64_t cmx_npu_units(enum cmx_npu_id id, const void *args)
 	case CMX_NPU_MATMUL:
 		return tiles(((const struct cmx_k_matmul *)args)->rows) *
 		       ((const struct cmx_k_matmul *)args)->heads;
+	case CMX_NPU_LATENT:
+		return latent_units(args);
+	case CMX_NPU_ROUTE:
+		return tiles(((const struct cmx_k_route *)args)->gate.n_expert);
 	case CMX_NPU_GLU:
 		return tiles(((const struct cmx_k_glu *)args)->rows);
 	case CMX_NPU_EXPERT_GLU:

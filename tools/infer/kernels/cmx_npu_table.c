@@ -3,15 +3,19 @@
 #include "cmx_npu_table.h"
 
 #define ENTRY(id, base) \
-	[CMX_NPU_##id] = { "cmx." #base, CMX_K(cmx_k_##base), sizeof(struct cmx_k_##base) }
+	[CMX_NPU_##id] = { "cmx." #base, CMX_K(cmx_k_##base), NULL, sizeof(struct cmx_k_##base) }
+#define ENTRY_END(id, base) \
+	[CMX_NPU_##id] = { "cmx." #base, CMX_K(cmx_k_##base), CMX_K(cmx_k_##base##_end), \
+			   sizeof(struct cmx_k_##base) }
 
 const struct cmx_npu_kernel CMX_K(cmx_npu_table)[CMX_NPU_COUNT] = {
 	ENTRY(EMBED, embed),
 	ENTRY(NORM, norm),
 	ENTRY(QUANTISE, quantise),
-	ENTRY(MATMUL, matmul),
-	ENTRY(GLU, glu),
-	ENTRY(EXPERT_GLU, expert_glu),
+	ENTRY_END(MATMUL, matmul),
+	ENTRY_END(LATENT, latent),
+	ENTRY_END(GLU, glu),
+	ENTRY_END(EXPERT_GLU, expert_glu),
 	ENTRY(EXPERT_DOWN, expert_down),
 	ENTRY(ROPE_TABLE, rope_table),
 	ENTRY(ROPE, rope),
@@ -19,8 +23,8 @@ const struct cmx_npu_kernel CMX_K(cmx_npu_table)[CMX_NPU_COUNT] = {
 	ENTRY(KV_GATHER, kv_gather),
 	ENTRY(ATTENTION, attention),
 	ENTRY(MLA, mla),
-	ENTRY(GATE, gate),
-	ENTRY(PLAN, plan),
+	ENTRY_END(GATE, gate),
+	ENTRY_END(ROUTE, route),
 	ENTRY(COMBINE, combine),
 	ENTRY(SAMPLE, sample),
 };
