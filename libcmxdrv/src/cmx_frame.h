@@ -63,6 +63,7 @@ struct cmx_frame {
 	uint64_t batch;
 	uint32_t count, max;
 	uint32_t left;			/* launches not done, under the lobby's lock */
+	uint32_t latest;		/* the one that got ready last, under the same */
 	pthread_cond_t changed;		/* a launch got ready, or all are done */
 	struct drm_cmx_launch *launches;
 	struct drm_cmx_outcome *outcomes;

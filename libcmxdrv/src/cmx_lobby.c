@@ -110,6 +110,7 @@ static void lobby_start(struct cmx_lobby *lobby, struct cmx_exec *exec)
 		return;
 	}
 	exec->ready = true;
+	exec->frame->latest = (uint32_t)(exec - exec->frame->execs);
 	pthread_cond_signal(&exec->frame->changed);
 	if (exec->launch->grid > 1 || exec->frame->count > 1)
 		lobby_event(lobby);
@@ -131,12 +132,16 @@ static void lobby_advance(struct cmx_lobby *lobby, struct cmx_exec *exec)
 		pthread_cond_signal(&frame->changed);
 }
 
-/* Caller holds the lock. */
+/*
+ * From the latest one on, round: in a long chain those before it are done, and looking at each
+ * of them again would take longer than to start a launch. Caller holds the lock.
+ */
 static struct cmx_exec *frame_pick(struct cmx_frame *frame)
 {
-	for (uint32_t i = 0; i < frame->count; i++) {
+	for (uint32_t n = 0, i = frame->latest; n < frame->count; n++) {
 		if (cmx_exec_has_blocks(&frame->execs[i]))
 			return &frame->execs[i];
+		i = i + 1 < frame->count ? i + 1 : 0;
 	}
 	return NULL;
 }
@@ -191,6 +196,7 @@ static void lobby_post(struct cmx_lobby *lobby, struct cmx_frame *frame)
 		cmx_exec_init(&execs[i], frame, i);
 	cmx_list_add(&lobby->frames, &frame->node);
 	frame->left = frame->count;
+	frame->latest = 0;
 	for (uint32_t i = 0; i < frame->count; i++) {
 		uint32_t j = i;
 
