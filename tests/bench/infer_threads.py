@@ -88,9 +88,10 @@ def main():
             span = sum(makespan(t, n) for t in mine)
             if n == 1:
                 one = work
-            print("%-14s %-7s %7d %6.2f %8.2f %7.1f%% %7.1f%% %6.2f %s" % (
+            print("%-14s %-7s %7d %6.2f %8.2f %7.1f%% %7.1f%% %8.2f %6.2f %s" % (
                 name, phase, n, work / one, span * n / work, 100 * longest / work,
-                100 * outside / (one + outside), (one + outside) / (span + outside),
+                100 * outside / (one + outside), one / span,
+                (one + outside) / (span + outside),
                 "%6.2f" % (wall[1] / wall[n]) if parallel else "     -"))
 
 
