@@ -398,7 +398,8 @@ static void pass_experts(struct cmx_pass *p, const struct cmx_received *got)
 	const struct cmx_k_expert_down down = {
 		.plan = got->plan, .w = y->exp_down.va, .type = y->exp_down.type,
 		.x = i8 ? (const float *)f->mid_i8 : f->slot_glu, .out = f->slot_out,
-		.rows = c->hidden, .k = c->moe_inter, .n_expert = f->m->n_local, .n_used = c->n_used, .tokens = p->n,
+		.rows = c->hidden, .k = c->moe_inter, .n_expert = f->m->n_local,
+		.n_used = c->n_used, .tokens = p->n,
 		.received = !!f->exchange,
 	};
 	const struct cmx_k_quantise round = {
