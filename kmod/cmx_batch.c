@@ -6,6 +6,7 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -23,6 +24,43 @@ void cmx_outcomes_free(struct cmx_outcomes *outcomes)
 	kvfree(outcomes->items);
 }
 
+#define CMX_LOAD_PIECE		SZ_64K
+
+/* Between pieces of a long copy; -EINTR: the caller is to end. */
+static int cmx_load_pause(void)
+{
+	cond_resched();
+	return fatal_signal_pending(current) ? -EINTR : 0;
+}
+
+/* Elements that are all of this version: one piece of memory. */
+static int cmx_array_load_all(const struct drm_cmx_array *array, u8 *all, size_t size)
+{
+	size_t left = array_size(array->count, size), part;
+	int ret = 0;
+
+	for (u64 from = array->pointer; left && !ret; from += part, all += part, left -= part) {
+		part = min_t(size_t, left, CMX_LOAD_PIECE);
+		if (copy_from_user(all, u64_to_user_ptr(from), part))
+			return -EFAULT;
+		ret = cmx_load_pause();
+	}
+	return ret;
+}
+
+static int cmx_array_load_each(const struct drm_cmx_array *array, u8 *all, size_t size)
+{
+	int ret = 0;
+
+	for (u32 i = 0; !ret && i < array->count; i++) {
+		ret = cmx_array_get(array, i, all + i * size, size);
+		/* A large stride makes this much more memory than is kept. */
+		if (!ret && !(i % 1024))
+			ret = cmx_load_pause();
+	}
+	return ret;
+}
+
 /* A whole array, in elements of this version. */
 static void *cmx_array_load(struct cmx_file *file, const char *field,
 			    const struct drm_cmx_array *array, size_t size)
@@ -35,14 +73,8 @@ static void *cmx_array_load(struct cmx_file *file, const char *field,
 	all = kvmalloc_array(array->count, size, GFP_KERNEL_ACCOUNT);
 	if (!all)
 		return ERR_PTR(-ENOMEM);
-	for (u32 i = 0; !ret && i < array->count; i++) {
-		ret = cmx_array_get(array, i, all + i * size, size);
-		/* A large stride makes this much more memory than is kept. */
-		if (!(i % 1024))
-			cond_resched();
-		if (!ret && fatal_signal_pending(current))
-			ret = -EINTR;
-	}
+	ret = array->stride == size ? cmx_array_load_all(array, all, size) :
+				      cmx_array_load_each(array, all, size);
 	if (!ret)
 		return all;
 	kvfree(all);

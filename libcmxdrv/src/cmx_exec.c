@@ -96,6 +96,14 @@ static void exec_fail(struct cmx_exec *exec, uint32_t block, uint32_t code)
 	exec->fail_code = code;
 }
 
+void cmx_exec_lend(struct cmx_exec *exec, struct cmx_launch_ctx *lc)
+{
+	if (exec->records.count)
+		return;
+	lc->records = exec->records;
+	exec->records = (struct cmx_records){};
+}
+
 void cmx_exec_merge(struct cmx_exec *exec, struct cmx_launch_ctx *lc, uint32_t fail_block,
 		    uint32_t fail_code)
 {
@@ -107,13 +115,13 @@ void cmx_exec_merge(struct cmx_exec *exec, struct cmx_launch_ctx *lc, uint32_t f
 	if (exec->recorded > exec->frame->ctx->limits.max_records) {
 		to->count = 0;
 		exec_fail(exec, exec->launch->grid, CMX_CODE_RECORDS);
-	} else if (!lc->records.count) {
-		/* Nothing to add. */
-	} else if (!to->count) {
+	} else if (!to->count && (lc->records.count || !to->list)) {
 		/* Most launches record from one thread: take its list as it is. */
 		free(to->list);
 		*to = lc->records;
 		return;
+	} else if (!lc->records.count) {
+		/* Nothing to add. */
 	} else if (records_grow(to, to->count + lc->records.count)) {
 		exec_fail(exec, exec->launch->grid, CMX_CODE_NO_MEMORY);
 	} else {
@@ -135,6 +143,16 @@ static int by_key(const void *a, const void *b)
 	return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
 }
 
+/* Most kernels record in order, and most launches are run by one thread. */
+static bool records_are_sorted(const struct cmx_records *records)
+{
+	for (uint32_t i = 1; i < records->count; i++) {
+		if (by_key(&records->list[i - 1], &records->list[i]) > 0)
+			return false;
+	}
+	return true;
+}
+
 /* Put the records in order where the outcome can point to. */
 static int exec_sort_records(struct cmx_exec *exec)
 {
@@ -150,7 +168,8 @@ static int exec_sort_records(struct cmx_exec *exec)
 		exec->sent = grown;
 		exec->sent_room = count;
 	}
-	qsort(exec->records.list, count, sizeof(*exec->records.list), by_key);
+	if (!records_are_sorted(&exec->records))
+		qsort(exec->records.list, count, sizeof(*exec->records.list), by_key);
 	for (uint32_t i = 0; i < count; i++)
 		exec->sent[i] = exec->records.list[i].record;
 	return 0;

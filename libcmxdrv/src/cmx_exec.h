@@ -26,6 +26,9 @@ void cmx_exec_init(struct cmx_exec *exec, struct cmx_frame *frame, uint32_t inde
 /* Whether a launch is ready and has blocks that nobody took. */
 bool cmx_exec_has_blocks(const struct cmx_exec *exec);
 
+/* Let a thread's blocks record into the memory of earlier launches; with the lobby's lock. */
+void cmx_exec_lend(struct cmx_exec *exec, struct cmx_launch_ctx *lc);
+
 /* Run blocks until there are none left; without the lobby's lock. */
 void cmx_exec_run(struct cmx_exec *exec, struct cmx_launch_ctx *lc, uint32_t *fail_block,
 		  uint32_t *fail_code);

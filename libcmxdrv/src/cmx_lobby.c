@@ -171,6 +171,7 @@ static void lobby_work(struct cmx_lobby *lobby, struct cmx_exec *exec)
 	bool first = !exec->attached;
 
 	exec->attached++;
+	cmx_exec_lend(exec, &lc);
 	pthread_mutex_unlock(&lobby->lock);
 	if (first)
 		inject_delay(&lobby->inject);
