@@ -77,6 +77,8 @@ TEST(options_that_cannot_be)
 	EXPECT_TRUE(refused(MUST "--reuse 0.5", "for --phase prefill"));
 	EXPECT_TRUE(refused(MUST "--phase prefill --steps 3", "for --phase decode"));
 	EXPECT_TRUE(refused(MUST "--ep 3 --npus 3", "is 3 dies, which is 2 NPUs and not --npus 3"));
+	EXPECT_TRUE(refused(MUST "--redundant 1", "for several dies"));
+	EXPECT_TRUE(refused(MUST "--redundant 65 --ep 2", "0..64"));
 	EXPECT_TRUE(refused(MUST "--bacth 3", "unknown option '--bacth'"));
 	EXPECT_TRUE(refused(MUST "more", "unexpected argument 'more'"));
 }

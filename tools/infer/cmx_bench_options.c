@@ -11,6 +11,7 @@
 #define MAX_BATCH	4096u
 #define MAX_LENGTH	(1u << 20)
 #define MAX_STEPS	(1u << 20)
+#define MAX_REDUNDANT	64u
 
 void cmx_bench_usage(FILE *f)
 {
@@ -37,6 +38,7 @@ void cmx_bench_usage(FILE *f)
 	      "                       model has the block)\n"
 	      "      --mtp-acceptance A  probability that a guess is right (default 0.7)\n"
 	      "      --balance B      default: experts by a law of popularity; perfect: in turn\n"
+	      "      --redundant N    places of a die for more copies of busy experts (default 0)\n"
 	      "      --reuse R        prefill: share of every prompt that is in the cache (default 0)\n"
 	      "      --microbatches N must be 1\n"
 	      "      --seed S         seed of all that is drawn (default 0)\n"
@@ -157,6 +159,8 @@ static int set_lengths(struct cmx_bench_options *o, const struct given *g,
 		return cmx_infer_fail(err, -EINVAL,
 				      "--output-len is %u, must be 2 at least to decode",
 				      o->output);
+	if (o->redundant && o->ep == 1)
+		return cmx_infer_fail(err, -EINVAL, "--redundant is for several dies");
 	if (prefill && g->steps)
 		return cmx_infer_fail(err, -EINVAL, "--steps is for --phase decode");
 	if (!prefill && g->reuse)
@@ -201,6 +205,7 @@ int cmx_bench_options_parse(struct cmx_bench_options *o, int argc, char **argv,
 		{ "mtp", .u32 = &g.use_mtp, .given = &g.mtp, .min = 0, .max = 1 },
 		{ "mtp-acceptance", .real = &o->acceptance, .real_min = 0, .real_max = 1 },
 		{ "balance", .parse = parse_balance, .to = o },
+		{ "redundant", .u32 = &o->redundant, .min = 0, .max = MAX_REDUNDANT },
 		{ "reuse", .real = &o->reuse, .given = &g.reuse, .real_min = 0, .real_max = 1 },
 		{ "microbatches", .parse = parse_microbatches, .to = o },
 		{ "seed", .u64 = &o->seed, .min = 0, .max = UINT64_MAX },

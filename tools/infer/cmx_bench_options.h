@@ -30,6 +30,7 @@ struct cmx_bench_options {
 	bool mtp_given;		/* else a model without the block does without */
 	float acceptance;
 	enum cmx_balance balance;
+	uint32_t redundant;	/* copies of experts on each die besides those that all need */
 	float reuse;		/* share of each prompt that is in the cache already */
 	uint64_t seed;
 	uint32_t die;		/* the first one */

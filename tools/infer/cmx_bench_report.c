@@ -158,9 +158,9 @@ static void json_setup(const struct cmx_bench_report *r, FILE *f)
 	fprintf(f, "  \"input_len\": %u, \"output_len\": %u, \"microbatches\": 1, \"mtp\": %d, "
 		"\"mtp_acceptance\": %.6f,\n", o->input, o->output, o->mtp,
 		(double)o->acceptance);
-	fprintf(f, "  \"balance\": \"%s\", \"reuse\": %.6f, \"seed\": %" PRIu64 ",\n",
-		o->balance == CMX_BALANCE_PERFECT ? "perfect" : "default", (double)o->reuse,
-		o->seed);
+	fprintf(f, "  \"balance\": \"%s\", \"redundant\": %u, \"reuse\": %.6f, \"seed\": %" PRIu64
+		",\n", o->balance == CMX_BALANCE_PERFECT ? "perfect" : "default", o->redundant,
+		(double)o->reuse, o->seed);
 	fprintf(f, "  \"weight_bytes\": %" PRIu64 ", \"kv_bytes\": %" PRIu64
 		", \"buffer_bytes\": %" PRIu64 ",\n", r->weight_bytes, r->cache_bytes,
 		r->buffer_bytes);

@@ -32,6 +32,7 @@ struct bench {
 	struct cmx_engine_options shape;
 	struct cmx_engine engine;
 	struct cmx_workload work;
+	uint64_t counts[CMX_MAX_EXPERTS];	/* how popular experts are */
 	struct cmx_sequence **seq;	/* those that count, [work.opt.requests] */
 	uint32_t n_seqs;
 	struct cmx_output_file trace;
@@ -150,7 +151,7 @@ static int set_shape(struct bench *b)
 	if (ret || l->ep == 1)
 		return ret;
 	most = cmx_exchange_most(l->ep, b->shape.forward.rows, c->n_used,
-				 cmx_layout_local(l, c->n_expert));
+				 cmx_layout_local(l, c->n_expert) + b->opt.redundant);
 	if (most > UINT32_MAX)
 		return cmx_infer_fail(&b->err, -EINVAL,
 				      "experts of a die might get %" PRIu64
@@ -195,10 +196,30 @@ static int open_machine(struct bench *b)
 	return cmx_ranks_open(&b->ranks, b->machine, b->opt.die, &b->shape.layout, &b->err);
 }
 
+/* What a system in service has counted: experts' tokens in all layers, of a million each. */
+static void count_experts(struct bench *b)
+{
+	const struct cmx_gates *g = b->work.gates;
+	const struct cmx_decisions *d = b->work.decision;
+
+	for (uint32_t e = 0; e < cmx_source_config(b->source)->n_expert; e++) {
+		double sum = 0;
+
+		for (uint32_t l = 0; l < d->n_moe; l++)
+			sum += cmx_gates_share(g, l, e);
+		b->counts[e] = (uint64_t)(sum * 1e6 + 0.5);
+	}
+	b->ranks.counts = b->counts;
+	b->ranks.spare = b->opt.redundant;
+}
+
 static int load(struct bench *b)
 {
 	const struct cmx_load_options how = { .mtp = b->opt.mtp };
 	int ret = open_machine(b);
+
+	if (!ret && n_dies(b) > 1)
+		count_experts(b);
 
 	if (!ret)
 		ret = cmx_ranks_load(&b->ranks, b->source, &b->shape, &how, &b->err);

@@ -45,12 +45,14 @@ int cmx_ranks_open(struct cmx_ranks *r, struct cmx_machine *m, uint32_t first,
 static int place_experts(struct cmx_ranks *r, const struct cmx_model_config *c,
 			 struct cmx_infer_err *err)
 {
-	uint32_t local = cmx_layout_local(&r->layout, c->n_expert);
+	uint32_t local = cmx_layout_local(&r->layout, c->n_expert) + r->spare;
 	const struct cmx_placement_shape shape = {
 		.ranks = r->layout.ep, .experts = c->n_expert, .local = local,
 		.physical = r->layout.ep * local,
 	};
 
+	if (r->counts)
+		return cmx_placement_balance(&shape, r->counts, &r->placement, err);
 	return cmx_placement_even(&shape, &r->placement, err);
 }
 
@@ -63,7 +65,7 @@ static struct cmx_exchange_shape exchange_shape(const struct cmx_ranks *r,
 	return (struct cmx_exchange_shape){
 		.ranks = r->layout.ep, .hidden = c->hidden, .n_expert = c->n_expert,
 		.n_used = c->n_used, .rows = e->forward.rows, .received = e->forward.received,
-		.local = cmx_layout_local(&r->layout, c->n_expert), .placement = r->placement.table,
+		.local = r->placement.local, .placement = r->placement.table,
 		.int8 = c->int8,
 	};
 }
