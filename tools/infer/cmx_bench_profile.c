@@ -13,7 +13,8 @@ enum place {
 	PLACE_AS_BEFORE,
 	PLACE_MAIN,	/* a pass of the main model begins */
 	PLACE_MTP,	/* one of the MTP block */
-	PLACE_LAYER,	/* the next layer */
+	PLACE_NORM,	/* the next layer, if its norm is a launch of its own */
+	PLACE_LAYER,	/* the next layer, unless its norm came before */
 	PLACE_TAIL,	/* no layer any more */
 };
 
@@ -23,7 +24,8 @@ static enum place place_of(const char *label)
 		const char *label;
 		enum place place;
 	} marks[] = {
-		{ "embed", PLACE_MAIN }, { "MTP embed", PLACE_MTP }, { "attn norm", PLACE_LAYER },
+		{ "embed", PLACE_MAIN }, { "MTP embed", PLACE_MTP }, { "attn norm", PLACE_NORM },
+		{ "q_a, kv_a", PLACE_LAYER }, { "q, kv_a", PLACE_LAYER },
 		{ "hidden norm", PLACE_TAIL }, { "output norm", PLACE_TAIL },
 		{ "MTP output norm", PLACE_TAIL }, { "step to die", PLACE_TAIL },
 		{ "MTP step to die", PLACE_TAIL }, { "prompt to die", PLACE_TAIL },
@@ -40,11 +42,20 @@ struct walk {
 	struct cmx_bench_profile *p;
 	uint32_t next;		/* layer that begins next */
 	bool in_layer;
+	bool normed;		/* it began with its norm, and no more has come of it */
 };
+
+static void begin_layer(struct walk *w)
+{
+	w->in_layer = w->next < w->p->n_layers;
+	w->next++;
+}
 
 static void move(struct walk *w, const char *label)
 {
-	switch (place_of(label)) {
+	enum place place = place_of(label);
+
+	switch (place) {
 	case PLACE_MAIN:
 		w->next = 0;
 		w->in_layer = false;
@@ -53,9 +64,12 @@ static void move(struct walk *w, const char *label)
 		w->next = w->p->n_layers - 1;
 		w->in_layer = false;
 		break;
+	case PLACE_NORM:
+		begin_layer(w);
+		break;
 	case PLACE_LAYER:
-		w->in_layer = w->next < w->p->n_layers;
-		w->next++;
+		if (!w->normed)
+			begin_layer(w);
 		break;
 	case PLACE_TAIL:
 		w->in_layer = false;
@@ -63,6 +77,8 @@ static void move(struct walk *w, const char *label)
 	case PLACE_AS_BEFORE:
 		break;
 	}
+	if (place != PLACE_AS_BEFORE)
+		w->normed = place == PLACE_NORM;
 }
 
 static int add_operator(struct cmx_bench_profile *p, const char *label, uint64_t ps,
