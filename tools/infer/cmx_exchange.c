@@ -8,6 +8,7 @@
 
 #include <cmx/ep.h>
 
+#include "cmx_libprofile.h"
 #include "cmx_machine_priv.h"
 #include "kernels/cmx_i8.h"
 
@@ -55,13 +56,33 @@ int cmx_exchange_bytes(const struct cmx_exchange_shape *shape, uint64_t *bytes,
 	return 0;
 }
 
+/* What the vendor's operators take beside bytes: docs/operators.md. */
+static int library_costs(struct cmx_ep_costs *costs, struct cmx_infer_err *err)
+{
+	struct cmx_libprofile p;
+	int ret = cmx_libprofile_load(&p, CMX_LIBPROFILE_DEFAULT);
+
+	if (!ret)
+		ret = cmx_libprofile_needs(&p, CMX_LIB_ROW_PS, CMX_LIB_PEER_PS, "exchange");
+	if (ret)
+		return cmx_infer_fail(err, ret, "%s", p.error);
+	*costs = (struct cmx_ep_costs){
+		.row_ps = p.value[CMX_LIB_ROW_PS], .count_ps = p.value[CMX_LIB_COUNT_PS],
+		.peer_ps = p.value[CMX_LIB_PEER_PS],
+	};
+	return 0;
+}
+
 static int create(struct cmx_exchange *x, const struct cmx_exchange_shape *shape,
 		  struct cmx_infer_err *err)
 {
 	struct cmx_ep_desc d = describe(shape, x->time_only);
-	uint32_t *entities = calloc(x->ranks, sizeof(*entities));
-	int ret;
+	int ret = library_costs(&d.costs, err);
+	uint32_t *entities;
 
+	if (ret)
+		return ret;
+	entities = calloc(x->ranks, sizeof(*entities));
 	if (!entities)
 		return cmx_infer_fail(err, -ENOMEM, "no memory for %u ranks", x->ranks);
 	for (uint32_t i = 0; i < x->ranks; i++)
