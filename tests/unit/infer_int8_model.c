@@ -226,10 +226,11 @@ static void settle_alike(void *arg, uint32_t layer, uint64_t expert, uint32_t to
 	const float *out = k->out[layer][token][expert];
 
 	for (uint64_t i = 0; i < n; i++) {
-		double step = ldexp(1, ilogb((double)out[i]) - 7);
+		if (out[i] != 0) {
+			double step = ldexp(1, ilogb((double)out[i]) - 7);
 
-		if (out[i] != 0)
 			k->worst_out = fmax(k->worst_out, fabs(y[i] - (double)out[i]) - step / 2);
+		}
 		y[i] = (double)out[i];
 	}
 }

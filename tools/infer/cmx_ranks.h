@@ -13,8 +13,8 @@ struct cmx_ranks {
 	struct cmx_model *model;	/* [ep] */
 	struct cmx_rank *rank;		/* [ep] */
 	struct cmx_placement placement;	/* of all layers alike */
-	/* For cmx_ranks_load(), to be set after cmx_ranks_open(). */
-	const uint64_t *counts;		/* how often experts are chosen, to place them by; or NULL */
+	/* For cmx_ranks_load(), to be set after cmx_ranks_open(); counts may be NULL. */
+	const uint64_t *counts;		/* how often experts are chosen, to place them by */
 	uint32_t spare;			/* places of a rank beyond those that all experts need */
 	struct cmx_exchange *exchange;	/* NULL: one die has it all */
 };
