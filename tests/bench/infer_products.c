@@ -5,7 +5,9 @@
  * thread, no device. Rounds take turns and the best of each counts, so that what else the
  * machine does hits all alike.
  *
- *   infer_products [--quick] [F32|F16|BF16|Q8_0|Q4_0|Q4_K|Q6_K]...
+ * INT8 products are compared with the library's of INT8 as well: its sums are without scales.
+ *
+ *   infer_products [--quick] [F32|F16|BF16|Q8_0|Q4_0|Q4_K|Q6_K|I8]...
  */
 #include <cblas.h>
 #include <oneapi/dnnl/dnnl.h>
@@ -49,7 +51,7 @@ static const struct shape shapes[] = {
 
 static const uint32_t types[] = { CMX_TENSOR_F32, CMX_TENSOR_F16, CMX_TENSOR_BF16,
 				  CMX_TENSOR_Q8_0, CMX_TENSOR_Q4_0, CMX_TENSOR_Q4_K,
-				  CMX_TENSOR_Q6_K };
+				  CMX_TENSOR_Q6_K, CMX_TENSOR_I8 };
 
 static const struct cmx_npu_kernel *kernels;
 static uint32_t rounds = 60;
@@ -211,6 +213,16 @@ static void onednn(const struct shape *s, uint32_t tokens)
 		exit(1);
 }
 
+static void onednn_int8(const struct shape *s, uint32_t tokens)
+{
+	const int32_t zero = 0;
+
+	if (dnnl_gemm_s8s8s32('N', 'T', 'F', tokens, s->rows, s->k, 1, (const int8_t *)x, s->k, 0,
+			      (const int8_t *)plain, s->k, 0, 0, (int32_t *)out, s->rows,
+			      &zero) != dnnl_success)
+		exit(1);
+}
+
 /* Best times of one product: ours and the two libraries'. */
 static void time_shape(uint32_t type, const struct shape *s, double *best)
 {
@@ -224,7 +236,12 @@ static void time_shape(uint32_t type, const struct shape *s, double *best)
 		start = seconds();
 		keep_best(&best[1], start - now);
 		onednn(s, s->tokens);
-		keep_best(&best[2], seconds() - start);
+		now = seconds();
+		keep_best(&best[2], now - start);
+		if (type != CMX_TENSOR_I8)
+			continue;
+		onednn_int8(s, s->tokens);
+		keep_best(&best[2], seconds() - now);
 	}
 }
 
@@ -258,7 +275,10 @@ static void pack_all(uint32_t type)
 	size_t n = active_bytes(type);
 	uint32_t k = 1024;
 
-	/* Any bytes will do for speed, but not denormals: half floats of 1, small numbers. */
+	/*
+	 * Any bytes will do for speed, but not denormals: half floats of 1, small numbers. So
+	 * will those of x for INT8's rows.
+	 */
 	if (type != CMX_TENSOR_F32) {
 		memset(packed, 0x3c, n);
 		return;
